@@ -7,6 +7,7 @@ move bits are exact; arithmetic on an undefined bit makes the result undefined.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -43,48 +44,57 @@ def any_undefined(
     return [_spread(lanes, width) for width in widths]
 
 
-def transport(function: Callable[..., Any], data: Sequence[int]) -> Rule:
+@dataclass(frozen=True)
+class Transport:
     """For operations that move bits of the `data` sources as the other sources tell.
 
     The undefined bits move as the data does; an undefined control source spoils the result.
     """
 
-    def rule(values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]) -> Sequence[Array]:
+    function: Callable[..., Any]
+    data: Sequence[int]
+
+    def __call__(
+        self, values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]
+    ) -> Sequence[Array]:
+        """See Rule."""
         # Viewed with the sign of the data, so that an arithmetic shift copies an undefined sign.
-        mixed = [shadows[i].view(v.dtype) if i in data else v for i, v in enumerate(values)]
-        moved = function(*mixed).view(_UINT[widths[0]])
-        control = [shadows[i] for i in range(len(values)) if i not in data]
+        mixed = [shadows[i].view(v.dtype) if i in self.data else v for i, v in enumerate(values)]
+        moved = self.function(*mixed).view(_UINT[widths[0]])
+        control = [shadows[i] for i in range(len(values)) if i not in self.data]
         if any(s.any() for s in control):
             moved = np.where(_touched(control), _spread(np.array(True), widths[0]), moved)
         return [moved]
 
-    return rule
 
-
-def upward(data: Sequence[int] | None = None) -> Rule:
+@dataclass(frozen=True)
+class Upward:
     """For sums and products: result bit i depends on no source bit above i.
 
     So an undefined bit spoils itself and everything above it. Sources outside `data` (shift
     amounts) spoil everything. A second result (a carry) is spoilt by any undefined bit.
     """
 
-    def rule(values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]) -> Sequence[Array]:
+    data: Sequence[int] | None = None
+
+    def __call__(
+        self, values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]
+    ) -> Sequence[Array]:
+        """See Rule."""
         uint = _UINT[widths[0]]
         bits: Array = np.zeros((1, 1), uint)
         for i, shadow in enumerate(shadows):
             if shadow.dtype == np.bool_:  # a carry comes in at bit 0
                 bits = bits | _spread(shadow, widths[0])
-            elif data is None or i in data:
+            elif self.data is None or i in self.data:
                 bits = bits | shadow.astype(uint)
             else:
                 bits = bits | _spread(shadow != 0, widths[0])
         spoilt = bits | (~bits + uint(1))
         return [spoilt, *(_spread(bits != 0, width) for width in widths[1:])]
 
-    return rule
 
-
-carry_upward = upward()
+carry_upward = Upward()
 
 
 def union(values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]) -> Sequence[Array]:
@@ -119,15 +129,18 @@ def or3(values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]
     return bitwise_or((values[0] | values[1], values[2]), (first, shadows[2]), widths)
 
 
-def reading(*masks: int) -> Rule:
+@dataclass(frozen=True)
+class OnlyBits:
     """For operations that read only these bits of their sources: a byte, the half that op_sel names."""
 
-    def rule(values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]) -> Sequence[Array]:
-        return any_undefined(
-            values, [s & s.dtype.type(m) for s, m in zip(shadows, masks, strict=True)], widths
-        )
+    masks: Sequence[int]
 
-    return rule
+    def __call__(
+        self, values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]
+    ) -> Sequence[Array]:
+        """See Rule."""
+        read = [s & s.dtype.type(m) for s, m in zip(shadows, self.masks, strict=True)]
+        return any_undefined(values, read, widths)
 
 
 def second_inverted(rule: Rule) -> Rule:

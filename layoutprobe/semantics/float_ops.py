@@ -13,7 +13,7 @@ import numpy as np
 
 from layoutprobe.machine.registers import Array
 from layoutprobe.semantics import floats
-from layoutprobe.semantics.definedness import reading
+from layoutprobe.semantics.definedness import OnlyBits
 from layoutprobe.semantics.op import Compute
 from layoutprobe.semantics.operands import DTYPES
 from layoutprobe.semantics.valu import vop
@@ -130,7 +130,7 @@ vop("v_cvt_floor_i32_f32", "i32", "f32", lambda a: floats.saturate(np.floor(a), 
 for _i in range(4):
     vop(f"v_cvt_f32_ubyte{_i}", "f32", "u32",
         lambda a, i=_i: ((a >> np.uint32(8 * i)) & np.uint32(0xFF)).astype(np.float32),
-        reading(0xFF << 8 * _i))  # fmt: skip
+        OnlyBits((0xFF << 8 * _i,)))  # fmt: skip
 
 
 def _pack_bits(low: Array, high: Array) -> Array:

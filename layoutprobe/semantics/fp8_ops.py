@@ -19,7 +19,7 @@ import numpy as np
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.machine.registers import Array
 from layoutprobe.numbers import element_type
-from layoutprobe.semantics.definedness import reading
+from layoutprobe.semantics.definedness import OnlyBits
 from layoutprobe.semantics.op import Compute, Op
 from layoutprobe.semantics.registry import Executor, UnsupportedFormError, register_binder
 from layoutprobe.semantics.valu import bind_valu, vop
@@ -73,7 +73,7 @@ def _bind_single(name: str, inst: Inst) -> Executor:
     kind, (inst, byte) = _type(name, inst), _without_sdwa(inst, 0)
     shift = np.uint32(8 * (_BYTE[inst.mods.get("opsel", 0) & 3] if byte is None else byte))
     op = Op(inst.name, ("f32",), ("u32",), lambda a: numbers_of(kind, (a >> shift) & np.uint32(0xFF)),
-            reading(0xFF << int(shift)))  # fmt: skip
+            OnlyBits((0xFF << int(shift),)))  # fmt: skip
     return bind_valu(op, replace(inst, src=(_word(inst, 0),)))
 
 
@@ -87,7 +87,7 @@ def _bind_pair(name: str, inst: Inst) -> Executor:
         low, high = (np.ascontiguousarray(f, np.float32).view(np.uint32).astype(np.uint64) for f in both)
         return low | high << np.uint64(32)
 
-    op = Op(inst.name, ("u64",), ("u32",), compute, reading(0xFFFF << int(shift)))
+    op = Op(inst.name, ("u64",), ("u32",), compute, OnlyBits((0xFFFF << int(shift),)))
     return bind_valu(op, replace(inst, src=(_word(inst, 0),)))
 
 

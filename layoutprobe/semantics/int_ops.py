@@ -8,6 +8,8 @@ import numpy as np
 
 from layoutprobe.machine.registers import Array
 from layoutprobe.semantics.definedness import (
+    Transport,
+    Upward,
     and_or,
     bit_insert,
     bitwise_and,
@@ -15,9 +17,7 @@ from layoutprobe.semantics.definedness import (
     carry_upward,
     or3,
     select,
-    transport,
     union,
-    upward,
 )
 from layoutprobe.semantics.op import Compute
 from layoutprobe.semantics.valu import vop
@@ -109,7 +109,7 @@ def _align(step: int, mask: int) -> Compute:
 
 
 for _name, _function in (("v_alignbit_b32", _align(1, 31)), ("v_alignbyte_b32", _align(8, 3))):
-    vop(_name, "u32", "u32 u32 u16", _function, transport(_function, (0, 1)))
+    vop(_name, "u32", "u32 u32 u16", _function, Transport(_function, (0, 1)))
 
 
 # Shifts. The "rev" forms take the amount first.
@@ -130,7 +130,7 @@ def _shifts(name: str, kind: str, mask: int, function: Compute) -> None:
     def compute(amount: Array, data: Array) -> Array:
         return function(data, (amount & amount.dtype.type(mask)).astype(convert))
 
-    vop(name, kind, f"{amount_kind} {kind}", compute, transport(compute, (1,)))
+    vop(name, kind, f"{amount_kind} {kind}", compute, Transport(compute, (1,)))
 
 
 _shifts("v_lshlrev_b32", "u32", 31, np.left_shift)
@@ -156,13 +156,18 @@ def _bfe_i32(data: Array, offset: Array, width: Array) -> Array:
     return np.where(sign != 0, field | ~((U(1) << bits) - U(1)), field)
 
 
-vop("v_bfe_u32", "u32", "u32 u32 u32", _bfe_u32, transport(_bfe_u32, (0,)))
-vop("v_bfe_i32", "u32", "i32 u32 u32", _bfe_i32, transport(_bfe_i32, (0,)))
+vop("v_bfe_u32", "u32", "u32 u32 u32", _bfe_u32, Transport(_bfe_u32, (0,)))
+vop("v_bfe_i32", "u32", "i32 u32 u32", _bfe_i32, Transport(_bfe_i32, (0,)))
 vop("v_bfm_b32", "u32", "u32 u32", lambda a, b: ((U(1) << (a & U(31))) - U(1)) << (b & U(31)))
-vop("v_lshl_or_b32", "u32", "u32 u32 u32", lambda a, b, c: (a << (b & U(31))) | c,
-    transport(lambda a, b, c: (a << (b & U(31))) | c, (0, 2)))  # fmt: skip
-vop("v_lshl_add_u32", "u32", "u32 u32 u32", lambda a, b, c: (a << (b & U(31))) + c, upward((0, 2)))
-vop("v_add_lshl_u32", "u32", "u32 u32 u32", lambda a, b, c: (a + b) << (c & U(31)), upward((0, 1)))
+
+
+def _lshl_or(a: Array, b: Array, c: Array) -> Array:
+    return (a << (b & U(31))) | c
+
+
+vop("v_lshl_or_b32", "u32", "u32 u32 u32", _lshl_or, Transport(_lshl_or, (0, 2)))
+vop("v_lshl_add_u32", "u32", "u32 u32 u32", lambda a, b, c: (a << (b & U(31))) + c, Upward((0, 2)))
+vop("v_add_lshl_u32", "u32", "u32 u32 u32", lambda a, b, c: (a + b) << (c & U(31)), Upward((0, 1)))
 vop("v_xad_u32", "u32", "u32 u32 u32", lambda a, b, c: (a ^ b) + c, carry_upward)
 
 # Sums, with and without carry.
@@ -317,7 +322,7 @@ def leading_signs(a: Array) -> Array:
     return leading_zeros(flipped)
 
 
-vop("v_bfrev_b32", "u32", "u32", reverse_bits, transport(reverse_bits, (0,)))
+vop("v_bfrev_b32", "u32", "u32", reverse_bits, Transport(reverse_bits, (0,)))
 vop("v_clz_i32_u32", "u32", "u32", leading_zeros)
 vop("v_ctz_i32_b32", "u32", "u32", trailing_zeros)
 vop("v_cls_i32", "u32", "i32", leading_signs)
@@ -373,7 +378,7 @@ for _name, _to, _from, _wide in (
     def _widen(a: Array, dtype: type[np.generic] = _wide) -> Array:
         return a.astype(dtype)
 
-    vop(_name, _to, _from, _widen, transport(_widen, (0,)))
+    vop(_name, _to, _from, _widen, Transport(_widen, (0,)))
 
 
 def _pack(low: Array, high: Array) -> Array:
@@ -392,4 +397,4 @@ vop(
     "i32 i32",
     lambda a, b: _pack(np.clip(a, -32768, 32767), np.clip(b, -32768, 32767)),
 )
-vop("v_pack_b32_f16", "u32", "b16 b16", _pack, transport(_pack, (0, 1)))
+vop("v_pack_b32_f16", "u32", "b16 b16", _pack, Transport(_pack, (0, 1)))

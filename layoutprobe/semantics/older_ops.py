@@ -22,7 +22,7 @@ from layoutprobe.semantics import (  # noqa: F401  (renamed here)
     packed_ops,
     salu_exec,
 )
-from layoutprobe.semantics.definedness import transport, union, upward
+from layoutprobe.semantics.definedness import Transport, Upward, union
 from layoutprobe.semantics.op import Compute, Op
 from layoutprobe.semantics.operands import DTYPES
 from layoutprobe.semantics.registry import Executor, register_alias, register_binder
@@ -90,7 +90,7 @@ sop("s_bitset1_b64", "u64", "u32 u64", lambda a, old: old | np.uint64(1) << (a &
 vop("v_mov_b64", "u64", "b64", np.positive, union)
 vop("v_fmac_f64", "f64", "f64 f64", floats.fma64, implicit="f64")
 vop("v_lshl_add_u64", "u64", "u64 u32 u64",
-    lambda a, amount, c: (a << (amount & U(7)).astype(np.uint64)) + c, upward((0, 2)))  # fmt: skip
+    lambda a, amount, c: (a << (amount & U(7)).astype(np.uint64)) + c, Upward((0, 2)))  # fmt: skip
 vop("v_subrev_u16", "u16", "u16 u16", lambda a, b: b - a, OPS["v_sub_nc_u16"].rule,
     saturate=lambda a, b: np.clip(b.astype(np.int64) - a, 0, 0xFFFF))  # fmt: skip
 
@@ -153,7 +153,7 @@ def _bind_pair_move(inst: Inst) -> Executor:
     def move(a: Array, b: Array) -> Array:
         return _pair(_dword(a, low), _dword(b, high))
 
-    return bind_valu(Op(inst.name, ("u64",), ("u64", "u64"), move, transport(move, (0, 1))), inst)
+    return bind_valu(Op(inst.name, ("u64",), ("u64", "u64"), move, Transport(move, (0, 1))), inst)
 
 
 register_binder("v_pk_mov_b32", _bind_pair_move)

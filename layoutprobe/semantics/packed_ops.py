@@ -13,7 +13,7 @@ from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array
 from layoutprobe.semantics import floats, silicon
-from layoutprobe.semantics.definedness import any_undefined, reading
+from layoutprobe.semantics.definedness import OnlyBits, any_undefined
 from layoutprobe.semantics.op import Compute, Op
 from layoutprobe.semantics.operands import DTYPES
 from layoutprobe.semantics.registry import Executor, UnsupportedFormError, register_binder
@@ -140,7 +140,7 @@ def _bind_mix(result: str, inst: Inst) -> Executor:
     if inst.name == "v_fma_mixhi_f16":
         inst = replace(inst, dst=(replace(inst.dst[0], hi=True),))
     masks = [(0xFFFF0000 if o.sel else 0xFFFF) if o.sel_hi else 0xFFFFFFFF for o in inst.src]
-    return bind_valu(Op(inst.name, (result,), ("u32", "u32", "u32"), compute, reading(*masks)), inst)
+    return bind_valu(Op(inst.name, (result,), ("u32", "u32", "u32"), compute, OnlyBits(tuple(masks))), inst)
 
 
 register_binder("v_fma_mix_f32", partial(_bind_mix, "f32"))

@@ -14,13 +14,13 @@ from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array, RegisterFile
 from layoutprobe.semantics.definedness import (
     Rule,
+    Transport,
     any_undefined,
     bitwise_and,
     bitwise_or,
     carry_upward,
     second_inverted,
     select,
-    transport,
     union,
 )
 from layoutprobe.semantics.int_ops import leading_signs, leading_zeros, reverse_bits, trailing_zeros
@@ -181,9 +181,9 @@ for _bits, _kind, _signed, _mask in (("b32", "u32", "i32", 31), ("b64", "u64", "
         lambda v, s, w: select([v[1], v[0], v[2]], [s[1], s[0], s[2]], w), "read")  # fmt: skip
     for _verb, _dtype, _ufunc in (("lshl", _kind, np.left_shift), ("lshr", _kind, np.right_shift)):
         _function = _shift(_ufunc, _mask)
-        sop(f"s_{_verb}_{_bits}", _kind, f"{_dtype} u32", _function, transport(_function, (0,)), "nonzero")
+        sop(f"s_{_verb}_{_bits}", _kind, f"{_dtype} u32", _function, Transport(_function, (0,)), "nonzero")
     _function = _shift(np.right_shift, _mask)
-    sop(f"s_ashr_{_signed}", _signed, f"{_signed} u32", _function, transport(_function, (0,)), "nonzero")
+    sop(f"s_ashr_{_signed}", _signed, f"{_signed} u32", _function, Transport(_function, (0,)), "nonzero")
     sop(f"s_bitcmp0_{_bits}", "", f"{_kind} u32",
         lambda a, b, m=_mask: (a >> (b & U(m)).astype(a.dtype)) & a.dtype.type(1) == 0, scc="only")  # fmt: skip
     sop(f"s_bitcmp1_{_bits}", "", f"{_kind} u32",
@@ -208,7 +208,7 @@ def _sign_extended(bits: int) -> Callable[[Array], Array]:
 
 for _width in (8, 16):
     _extend = _sign_extended(_width)
-    sop(f"s_sext_i32_i{_width}", "i32", "u32", _extend, transport(_extend, (0,)))
+    sop(f"s_sext_i32_i{_width}", "i32", "u32", _extend, Transport(_extend, (0,)))
 sop("s_brev_b32", "u32", "u32", reverse_bits)
 sop("s_brev_b64", "u64", "u64", lambda a: _pairwise(a, reverse_bits, swap=True))
 sop("s_clz_i32_u32", "u32", "u32", leading_zeros)
@@ -318,7 +318,7 @@ def _bfe(width_bits: int, signed: bool) -> Callable[..., Any]:
     return compute
 
 
-sop("s_bfe_u32", "u32", "u32 u32", _bfe(32, False), transport(_bfe(32, False), (0,)), "nonzero")
+sop("s_bfe_u32", "u32", "u32 u32", _bfe(32, False), Transport(_bfe(32, False), (0,)), "nonzero")
 sop("s_bfe_i32", "u32", "i32 u32", _bfe(32, True), scc="nonzero")
 sop("s_bfe_u64", "u64", "u64 u32", _bfe(64, False), scc="nonzero")
 sop("s_bfe_i64", "u64", "i64 u32", _bfe(64, True), scc="nonzero")
@@ -330,7 +330,7 @@ for _name, _a, _b in (("ll", 0, 0), ("lh", 0, 1), ("hl", 1, 0), ("hh", 1, 1)):
     def _pack(a: Array, b: Array, x: int = _a, y: int = _b) -> Array:
         return ((a >> U(16 * x)) & U(0xFFFF)) | ((b >> U(16 * y)) & U(0xFFFF)) << U(16)
 
-    sop(f"s_pack_{_name}_b32_b16", "u32", "u32 u32", _pack, transport(_pack, (0, 1)))
+    sop(f"s_pack_{_name}_b32_b16", "u32", "u32 u32", _pack, Transport(_pack, (0, 1)))
 
 sop("s_movk_i32", "i32", "i32", np.positive)
 sop("s_cmovk_i32", "i32", "i32 i32", lambda old, a, f: np.where(f, a, old), scc="read")

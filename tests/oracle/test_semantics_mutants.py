@@ -13,7 +13,7 @@ from layoutprobe import semantics
 from layoutprobe.isa.inst import EXEC_LO, Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array
-from layoutprobe.semantics.definedness import transport, union
+from layoutprobe.semantics.definedness import Transport, union
 from layoutprobe.semantics.op import Op
 from layoutprobe.semantics.registry import Executor
 from layoutprobe.semantics.valu import OPS, bind_valu
@@ -224,7 +224,7 @@ def test_a_wrong_scalar_instruction_is_caught(name: str, wrong: str) -> None:
         ("v_add_nc_u32", union),  # carries
         ("v_and_b32", lambda values, shadows, widths: [shadows[0] & shadows[1]]),
         ("v_cndmask_b32", lambda values, shadows, widths: [np.where(values[2], shadows[1], shadows[0])]),
-        ("v_lshlrev_b32", transport(lambda amount, data: data, (1,))),
+        ("v_lshlrev_b32", Transport(lambda amount, data: data, (1,))),
         ("v_mul_lo_u32", union),
         ("v_min_u32", union),
         ("v_bfi_b32", lambda values, shadows, widths: [shadows[1] | shadows[2]]),

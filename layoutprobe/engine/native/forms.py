@@ -89,11 +89,16 @@ def offset_of(operand: Operand, lanes: int, vgprs_at: int) -> int:
 
 def shape_of(inst: Inst) -> tuple[Any, ...]:
     """Equal for instructions that have the same form."""
-    folded = inst.name in _FOLDED
+    folded = folds(inst)
     operands = tuple(_operand_shape(o, folded) for o in (*inst.dst, *inst.src))
     mods = tuple((k, v) for k, v in sorted(inst.mods.items()) if not k.startswith(("offset", "simm")))
     named = tuple(k for k in inst.mods if k.startswith("simm"))
     return (inst.name, len(inst.dst), operands, mods, named, tuple(shape_of(half) for half in inst.pair))
+
+
+def folds(inst: Inst) -> bool:
+    """Whether constants of an instruction are part of its form, and no entries of its record."""
+    return inst.name in _FOLDED
 
 
 def _operand_shape(o: Operand, folded: bool) -> tuple[Any, ...]:
@@ -112,7 +117,7 @@ def form_of(inst: Inst, rows: Sequence[Row], lanes: int) -> Form:
     Raises:
         UntraceableError: a row cannot be traced, or has more operands than a record.
     """
-    writing = _Writing(lanes, inst.name in _FOLDED)
+    writing = _Writing(lanes, folds(inst))
     stores = [line for n, row in enumerate(rows) for line in writing.row(n, row)]
     if len(writing.offsets) > OFFSETS or len(writing.immediates) > IMMEDIATES:
         raise UntraceableError("more operands than a record has")

@@ -54,9 +54,9 @@ def _swap(inst: Inst, layout: Layout) -> Template | None:
     return Template(
         "F_swap",
         (layout.offset(one), layout.offset(other)),
-        (),
-        (one, other),
-        ((one, WHOLE), (other, WHOLE)),
+        writes=((one, WHOLE), (other, WHOLE)),
+        moves=(one, other),
+        moved=0b11,
     )
 
 
@@ -73,7 +73,7 @@ def _moving(
     immediates: tuple[int, ...] = (),
     keep: bool = False,
 ) -> Template | None:
-    """Which lanes are written where `keep` depends on others: numpy keeps count of undefined bits then."""
+    """Which lanes are written where `keep` depends on others: so does what stays undefined."""
     target = inst.dst[0]
     if data.kind != "v" or target.kind != "v":
         return None
@@ -82,9 +82,17 @@ def _moving(
     if any(o is None for o in others):
         return None
     first = layout.offset(select[0]) if select and select[0].kind == "v" else 0
-    offsets = at if symbol == "F_permlane64" else (first, *at)
-    reads = (data, *select, *((target,) if keep or symbol == "F_permlane64" else ()))
-    return Template(symbol, offsets, immediates, reads, ((target, WHOLE),))
+    whole = symbol == "F_permlane64"
+    return Template(
+        symbol,
+        at if whole else (first, *at),
+        immediates,
+        select,
+        ((target, WHOLE),),
+        active=True,
+        moves=(data, *((target,) if keep or whole else ())),
+        moved=0b11 if whole else 0b110,
+    )
 
 
 def _offset(inst: Inst) -> int:
@@ -125,8 +133,11 @@ def _permlane16(inst: Inst, layout: Layout) -> Template | None:
         "F_permlane16",
         (low.offset, layout.offset(data), layout.offset(target), high.offset),
         (how, low.number, high.number, crossed, low.known | high.known << 1),
-        (*inst.src[:3], *((target,) if keep else ())),
+        inst.src[1:3],
         ((target, WHOLE),),
+        active=True,
+        moves=(data, *((target,) if keep else ())),
+        moved=0b110,
     )
 
 

@@ -2,8 +2,8 @@
 
 Each block is there twice. The plain copy is for waves in which all that the block touches is defined; its
 first record tests that, and budget and turn. The tracking copy has a guard before each instruction, which
-keeps the undefined bits of what is written and leaves to numpy what reads undefined bits, but for
-copies, with which they move. A wave that comes
+keeps the undefined bits of what is written; what reads undefined bits is left to numpy where they have a rule that
+C does not know (guards.py). A wave that comes
 back from numpy in the middle of a block goes on in the tracking copy.
 """
 
@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
-from layoutprobe.engine.native.forms import Form
+from layoutprobe.engine.native.forms import OFFSETS, Form
+from layoutprobe.engine.native.guards import EVERY_LANE, Guard
 from layoutprobe.engine.native.indexed import MOVES_BY_M0, picks_registers
 from layoutprobe.engine.native.steps import Step, Steps
 from layoutprobe.engine.native.template import Line, Template
@@ -23,7 +24,6 @@ from layoutprobe.isa.inst import EXEC_LO, SCC, VCC_LO, Inst, Operand
 from layoutprobe.isa.kind import MOVES, Kind
 from layoutprobe.machine.program import CONDITIONS, Block, Executor
 
-_GUARD_RANGES = 12
 _NOWHERE = 0xFFFF
 """Instead of the number of a register, where a number is copied; F_guard_copies."""
 _MOST_ROOM = 1 << 14
@@ -200,7 +200,7 @@ class _Lowering:
         condition = CONDITIONS.get(block.last.name) if block.last is not None else None
         if condition is not None and block.last is not None:
             words = 1 if condition[0] == SCC else self.source.layout.lanes // 32
-            self._add(_guard(block.last.pc, ((condition[0], words),), ()))
+            self._add(_guard(block.last.pc, Guard(((condition[0], words, EVERY_LANE),))))
         self._last(block)
         self._begun_at(pc, range(start, len(self.records)))
         first = self.heads[pc]
@@ -269,25 +269,26 @@ def _overwrite(held: dict[object, bool], operands: Iterable[Operand]) -> None:
 
 def _guarding(step: Step) -> Record:
     """What stands before an instruction in the tracking copy."""
+    guard = step.guard
     if not step.copies:
-        return _guard(step.inst.pc, step.reads, step.writes)
-    pairs = zip(step.reads, step.writes, strict=True)
-    packed = tuple(to | (read if count else _NOWHERE) << 16 for (read, count), (to, *_) in pairs)
+        return _guard(step.inst.pc, guard)
+    pairs = zip(guard.reads, guard.writes, strict=True)
+    packed = tuple(to | (read if count else _NOWHERE) << 16 for (read, count, _), (to, *_) in pairs)
     return Record("F_guard_copies", step.inst.pc, packed, (len(packed),))
 
 
-def _guard(pc: int, reads: Sequence[tuple[int, int]], writes: Sequence[tuple[int, int, int]]) -> Record:
-    reads, writes = [r for r in reads if r[1]], [w for w in writes if w[1]]
-    packed = [f | n << 16 for f, n in reads] + [f | n << 16 | kind << 24 for f, n, kind in writes]
-    if len(packed) > _GUARD_RANGES:  # cannot tell: the whole file, so that numpy executes it
-        return Record("F_guard", pc, (0 | 0xFF << 16,), (1, 0))
-    return Record("F_guard", pc, tuple(packed), (len(reads), len(writes)))
+def _guard(pc: int, guard: Guard) -> Record:
+    reads, writes = ([r for r in ranges if r[1]] for ranges in (guard.reads, guard.writes))
+    packed = tuple(first | count << 16 | how << 24 for first, count, how in (*reads, *writes))
+    if len(packed) > OFFSETS:  # cannot tell: numpy executes it
+        return Record("F_slow_next", pc)
+    return Record("F_guard", pc, packed, (len(reads), len(writes), guard.rules, guard.data))
 
 
 def _touched(steps: Sequence[Step], block: Block, words: int) -> int:
     bits = 0
     for step in steps:
-        for first, count, *_ in (*step.reads, *step.writes):
+        for first, count, *_ in (*step.guard.reads, *step.guard.writes):
             bits |= (1 << count) - 1 << first
     condition = CONDITIONS.get(block.last.name) if block.last is not None else None
     if condition is not None:

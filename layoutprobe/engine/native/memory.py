@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from layoutprobe.engine.native.forms import Form
 from layoutprobe.engine.native.template import HIGH_HALF, LOW_HALF, WHOLE, Layout, Line, Template, scalar_of
@@ -61,7 +61,8 @@ class Access:
     def moved(self, data: tuple[Operand, ...]) -> tuple[tuple[Operand, ...], tuple[tuple[Operand, int], ...]]:
         """What of the data is read, and what is written and how."""
         if not self.load:
-            return data, ()
+            high = bool(self.width.half)
+            return tuple(replace(o, bits=16, hi=high) for o in data) if self.width.size < 4 else data, ()
         return (), ((data[0], {None: WHOLE, 0: LOW_HALF, 1: HIGH_HALF}[self.width.half]),)
 
     def line(self, layout: Layout) -> Line:
@@ -88,6 +89,7 @@ def _lds(inst: Inst, access: Access, layout: Layout) -> Template | None:
         writes,
         form=form,
         line=access.line(layout),
+        active=True,
     )
 
 
@@ -109,6 +111,7 @@ def _global(inst: Inst, access: Access, layout: Layout) -> Template | None:
         writes,
         form=form,
         line=access.line(layout),
+        active=True,
     )
 
 
@@ -135,6 +138,7 @@ def _buffer(inst: Inst, access: Access, layout: Layout) -> Template | None:
         (lanes, Operand("s", resource.index, 4, 128), last, *reads),
         writes,
         form=form,
+        active=True,
     )
 
 
@@ -153,6 +157,7 @@ def _scratch(inst: Inst, access: Access, layout: Layout) -> Template | None:
         (lanes, base, *reads),
         writes,
         form=form,
+        active=True,
     )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from layoutprobe.isa.inst import EXEC_LO, SCC, Inst, Operand
 from layoutprobe.machine.program import Executor
 from layoutprobe.semantics.cross_lane import BySize
+from layoutprobe.semantics.definedness import Rule
 from layoutprobe.semantics.dpp import LaneMap
 from layoutprobe.semantics.packed_ops import EitherArithmetic
 from layoutprobe.semantics.registry import bind
@@ -39,6 +40,7 @@ class Row:
         lanes: DPP's permutation of source 0.
         fetched: neg and abs, where they act on what DPP fetched.
         copies: 32 bits are copied as they are, undefined ones too.
+        rule: which bits of the results are undefined; None where numpy alone knows.
     """
 
     sources: tuple[Operand, ...]
@@ -50,6 +52,7 @@ class Row:
     lanes: LaneMap | None = None
     fetched: Callable[[Any], Any] | None = None
     copies: bool = False
+    rule: Rule | None = None
 
 
 def rows_of(inst: Inst, executor: Executor, lanes: int) -> tuple[Row, ...]:
@@ -86,6 +89,7 @@ def _vector(execution: Execution) -> Row:
         lanes=execution.lanes,
         fetched=execution.fetched,
         copies=_copies(execution),
+        rule=None if execution.writes_exec else execution.rule,
     )
 
 

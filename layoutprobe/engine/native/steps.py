@@ -6,23 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from layoutprobe.engine.native.forms import Form, form_of, shape_of
+from layoutprobe.engine.native.guards import Guard, guard_of_rows, guard_of_template
 from layoutprobe.engine.native.rows import Row, rows_of
-from layoutprobe.engine.native.template import (
-    HIGH_HALF,
-    LOW_HALF,
-    WHOLE,
-    Layout,
-    Template,
-    registers_of,
-)
+from layoutprobe.engine.native.template import Layout, Template
 from layoutprobe.engine.native.templates import template_of
 from layoutprobe.engine.native.tracing import UntraceableError
-from layoutprobe.isa.inst import Inst, Operand
+from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.observer import Moves
 from layoutprobe.machine.program import Executor, Program
 
 _forms: dict[tuple[object, ...], Form | None] = {}
 """Forms by the shape of the instruction and lanes of a wave; None of what cannot be traced."""
+_NOTHING = Guard()
 
 
 @dataclass(frozen=True)
@@ -49,10 +44,9 @@ class Step:
     Attributes:
         symbol: the C function; "F_slow" for what numpy executes.
         offsets, immediates: entries of the record.
-        reads: ranges of registers (first, number) that must be defined.
-        writes: ranges of registers and how they are defined.
+        guard: what it reads and writes, and what that has to do with undefined bits.
         template: what it was made of, if of a template.
-        copies: it does no more than copy registers, each to one of `writes`: `reads` may hold undefined bits.
+        copies: it does no more than copy registers, each to one that is written.
     """
 
     inst: Inst
@@ -60,8 +54,7 @@ class Step:
     symbol: str = "F_slow"
     offsets: tuple[int, ...] = ()
     immediates: tuple[int, ...] = ()
-    reads: tuple[tuple[int, int], ...] = ()
-    writes: tuple[tuple[int, int, int], ...] = ()
+    guard: Guard = _NOTHING
     template: Template | None = None
     copies: bool = False
 
@@ -88,22 +81,23 @@ class Steps:
             if template.form is not None:
                 self.forms[template.symbol] = template.form
             return Step(
-                inst, executor, template.symbol, template.offsets, template.immediates,
-                _ranges(template.reads), tuple((*registers_of(o), kind) for o, kind in template.writes), template,
-            )  # fmt: skip
+                inst,
+                executor,
+                template.symbol,
+                template.offsets,
+                template.immediates,
+                guard_of_template(template),
+                template,
+            )
         rows = rows_of(inst, executor, self.layout.lanes)
         form = self._form(inst, rows) if rows else None
         if form is None:
             return Step(inst, executor)
         self.forms[form.symbol] = form
         offsets, immediates = form.fill(rows, self.layout.lanes, self.layout.vgprs_at)
-        reads = _ranges([o for row in rows for o in row.sources])
-        writes = tuple((*registers_of(o), _defines(o)) for row in rows for o in row.targets)
-        # What DPP leaves unwritten depends on the lanes: numpy keeps count of that.
-        partly = any(row.lanes is not None for row in rows)
-        return Step(inst, executor, form.symbol, tuple(offsets), tuple(immediates),
-                    (*reads, *((f, n) for f, n, _ in writes if partly)), writes,
-                    copies=all(row.copies for row in rows) and any(n for _, n in reads))  # fmt: skip
+        guard = guard_of_rows(inst, rows, form)
+        copies = all(row.copies for row in rows) and any(n for _, n, _ in guard.reads)
+        return Step(inst, executor, form.symbol, tuple(offsets), tuple(immediates), guard, copies=copies)
 
     def _form(self, inst: Inst, rows: Sequence[Row]) -> Form | None:
         key = (self.layout.lanes, *shape_of(inst))
@@ -137,13 +131,3 @@ def numbers_in(
     if other.symbol != form or tuple(registers) != offsets:
         raise UntraceableError("another form, or other registers")
     return tuple(numbers)
-
-
-def _ranges(operands: Sequence[Operand]) -> tuple[tuple[int, int], ...]:
-    return tuple(registers_of(o) for o in operands)
-
-
-def _defines(operand: Operand) -> int:
-    if operand.kind == "v" and operand.bits == 16:
-        return HIGH_HALF if operand.hi else LOW_HALF
-    return WHOLE

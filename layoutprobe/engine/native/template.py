@@ -42,7 +42,10 @@ class Template:
     Attributes:
         symbol: the C function.
         offsets, immediates: see c/base.h and the function.
-        reads: registers that must be defined.
+        reads: registers that must be defined; of an operand of 16 bits its half.
+        active: of these only bits in active lanes.
+        moves: registers whose undefined bits it moves to those that are written.
+        moved: which offsets are of either, as bits.
         writes: registers that it defines, and how.
         fragments: of a matrix instruction: registers of A and B, and how they are expanded.
         form: the function itself where it is not part of the runtime.
@@ -57,6 +60,9 @@ class Template:
     fragments: tuple[tuple[str, Operand], ...] = ()
     form: Form | None = None
     line: Line | None = None
+    active: bool = False
+    moves: tuple[Operand, ...] = ()
+    moved: int = 0
 
 
 @dataclass(frozen=True)

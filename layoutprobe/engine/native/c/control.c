@@ -45,21 +45,102 @@ AI u64 in_range(const u64 *bits, u32 range) {
   return 0;
 }
 static __attribute__((noinline)) void define_range(Wave *w, const Ctx *c, u32 range) {
-  u32 first = range & 0xffff, count = range >> 16 & 0xff, kind = range >> 24;
+  u32 first = range & 0xffff, count = range >> 16 & 0xff, kind = range >> 24 & 7;
   for (u32 r = first; r < first + count; r++) {
     if (!(w->undef[r >> 6] >> (r & 63) & 1)) continue;
     if (r <= SCC) { w->shadow[r] = 0; w->undef[r >> 6] &= ~(1ull << (r & 63)); }
     else define_lanes(w, c, r - 256, kind == 1 ? 0xffff0000u : kind == 2 ? 0xffffu : 0, kind == 3 ? ~(mask)0 : EX);
   }
 }
+// Behind an instruction that is executed alone; see lp_step.
+FORM(F_return) { return READY; }
+
+// What of a register is read: all of it, a half, with or without the sign, a byte; or it is a bit for each lane.
+enum { READ_LANES = 11, EVERY_LANE = 32, DATA = 1, CONTROL = 2 };
+static const u8 shifts[] = {0, 0, 16, 0, 0, 16, 0, 8, 16, 24};
+static const u32 parts[] = {~0u, 0xffff, 0xffff, 0x7fffffff, 0x7fff, 0x7fff, 0xff, 0xff, 0xff, 0xff};
+// The undefined bits that a range has in lanes that count, moved to the lower end.
+static v_u32 undefined_in(Wave *w, const Ctx *c, u32 range) {
+  u32 first = range & 0xffff, count = range >> 16 & 0xff, what = range >> 24 & 15;
+  v_u32 met = (v_u32)0u;
+  if (what == READ_LANES) {
+    mask lanes;
+    memcpy(&lanes, &w->shadow[first], sizeof lanes);
+    met = bools(lanes) ? (v_u32)1u : met;
+  } else
+    for (u32 r = first; r < first + count; r++)
+      if (has_bit(w->undef, r))
+        met |= (r <= SCC ? (v_u32)w->shadow[r] : bits_of(w, c, r - 256)) >> shifts[what] & parts[what];
+  return range >> 24 & EVERY_LANE ? met : bools(EX) ? met : (v_u32)0u;
+}
+// Undefined bits move as the instruction moves data: it is executed on them in place of that.
+static void move_bits(Wave *w, const Ins *i, Ctx *c) {
+  Ins alone[2] = {i[1]};
+  alone[1].fn = F_return;
+  for (u32 n = 0; n < 12; n++)
+    if (i->k[3] >> n & 1) alone->o[n] += alone->o[n] < __builtin_offsetof(Wave, v) ? __builtin_offsetof(Wave, shadow) : c->shadow_bytes;
+  for (u32 n = 0; n < 8; n++)
+    if (i->k[3] >> (16 + n) & 1) alone->k[n] = 0;
+  for (u32 n = i->k[0]; n < i->k[0] + i->k[1]; n++)
+    for (u32 r = i->o[n] & 0xffff, end = r + (i->o[n] >> 16 & 0xff); r < end; r++)
+      if (r >= 256 && is_blank(w, r - 256)) settle(w, c, r - 256);
+  alone->fn(w, alone, c);
+}
+// What is written has these undefined bits. Of what was moved only those are new that the control has spoilt.
+static void give_bits(Wave *w, const Ctx *c, u32 range, v_u32 x, int moved) {
+  u32 first = range & 0xffff, end = first + (range >> 16 & 0xff), kind = range >> 24 & 7;
+  if (kind == 5) {
+    mask lanes = MASK(x != 0) & EX;
+    memcpy(&w->shadow[first], &lanes, sizeof lanes);
+    for (u32 r = first; r < end; r++)
+      w->undef[r >> 6] = (w->undef[r >> 6] & ~(1ull << (r & 63))) | (u64)(w->shadow[r] != 0) << (r & 63);
+    return;
+  }
+  u32 keep = moved ? ~0u : kind == 1 ? 0xffff0000u : kind == 2 ? 0xffffu : 0;
+  if (kind == 1 || kind == 4) x &= 0xffff;
+  if (kind == 2) x <<= 16;
+  for (u32 r = first; r < end; r++) take_part(w, c, r - 256, x, keep, EX);
+}
+// Something that an instruction reads has undefined bits. 0: of what it reads, and numpy executes it; 1: they are
+// elsewhere, in the other half or in lanes that are off; 2: its rule has said what is undefined of what it writes.
+enum { NUMPYS = 0, ELSEWHERE = 1, KEPT = 2, SPREAD = 1, UNION = 2, UPWARD = 3, MOVED = 4 };
+static __attribute__((noinline)) int keep_bits(Wave *w, const Ins *i, Ctx *c) {
+  v_u32 met[2] = {(v_u32)0u, (v_u32)0u};
+  u32 rules[2] = {i->k[2] & 15, i->k[2] >> 4}, reads = i->k[0], all = reads + i->k[1];
+  int some = 0;
+  for (u32 n = 0; n < reads; n++) {
+    u32 kind = i->o[n] >> 24, half = kind >> 4 & 1, role = kind >> 6;
+    if (!in_range(w->undef, i->o[n])) continue;
+    v_u32 bits = undefined_in(w, c, i->o[n]);
+    if (!__builtin_reduce_or(bits)) continue;
+    if (!role) return NUMPYS;
+    some = 1;
+    if (role == CONTROL || rules[half] == SPREAD) met[half] |= AS(v_u32, bits != 0);
+    else if (rules[half] != MOVED) met[half] |= bits;
+  }
+  if (!some) return ELSEWHERE;
+  if (rules[0] == MOVED || rules[1] == MOVED) move_bits(w, i, c);
+  for (u32 n = reads; n < all; n++) {
+    u32 half = i->o[n] >> 28 & 1;
+    v_u32 bits = met[half];
+    give_bits(w, c, i->o[n], rules[half] == UPWARD ? bits | -bits : bits, rules[half] == MOVED);
+  }
+  return KEPT;
+}
 // Stands before an instruction in the tracking copy. k0 how many ranges of registers it reads and k1 how many
-// it writes; the ranges in o, first | count << 16 | kind << 24. Undefined sources: numpy executes it.
+// it writes; the ranges in o, first | count << 16 | kind << 24 (see guards.py). k2 the rule of what is undefined, of each half
+// of a dual instruction; k3 which offsets and immediates of the instruction are data, where it moves bits.
 FORM(F_guard) {
   u32 reads = i->k[0], all = reads + i->k[1];
-  for (u32 n = 0; n < reads; n++)
-    if (in_range(w->undef, i->o[n])) { i++; STOP(SLOW); }
+  for (u32 n = 0; n < reads; n++) {
+    if (likely(!in_range(w->undef, i->o[n]))) continue;
+    int how = keep_bits(w, i, c);
+    if (how == NUMPYS) { i++; STOP(SLOW); }
+    if (how == KEPT) NEXT;
+    break;
+  }
   for (u32 n = reads; n < all; n++) {
-    u32 range = i->o[n], first = range & 0xffff, kind = range >> 24;
+    u32 range = i->o[n], first = range & 0xffff, kind = range >> 24 & 7;
     u64 undefined = in_range(w->undef, range);
     if (!undefined) continue;
     int whole = kind == 3 || (kind == 0 && EX == ~(mask)0), within = (first & 63) + (range >> 16 & 0xff) <= 64;
@@ -101,8 +182,6 @@ FORM(F_meet) {
   STOP(MET);
 }
 FORM(F_end) { STOP(ENDED); }
-// Behind an instruction that is executed alone; see lp_step.
-FORM(F_return) { return READY; }
 // Whether a wave that closes a loop has gone a round that changed no register of it: see Spins in engine/spinning.py.
 // A sum of the registers is kept. Should two have one sum, another wave goes first for once.
 typedef u32 words __attribute__((ext_vector_type(32)));

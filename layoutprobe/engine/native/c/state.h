@@ -32,11 +32,13 @@ AI v_u32 bits_of(Wave *w, const Ctx *c, u32 n) {
   if (is_blank(w, n)) settle(w, c, n);
   return *shadow_of(w, c, n);
 }
-// Some lanes of VGPR n now hold what has these undefined bits.
-AI void take_bits(Wave *w, const Ctx *c, u32 n, v_u32 bits, mask lanes) {
+// A part of VGPR n (without the bits to keep) now has these undefined bits in some lanes.
+AI void take_part(Wave *w, const Ctx *c, u32 n, v_u32 bits, u32 keep, mask lanes) {
   u64 bit = 1ull << (n & 63), *undef = &w->undef[(256 + n) >> 6];
-  v_u32 now = bools(lanes) ? bits : bits_of(w, c, n);
+  v_u32 before = bits_of(w, c, n), now = bools(lanes) ? (before & keep) | bits : before;
   *shadow_of(w, c, n) = now;
   if (__builtin_reduce_or(now)) *undef |= bit;
   else *undef &= ~bit;
 }
+// Some lanes of VGPR n now hold what has these undefined bits.
+AI void take_bits(Wave *w, const Ctx *c, u32 n, v_u32 bits, mask lanes) { take_part(w, c, n, bits, 0, lanes); }
