@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from enum import Flag, auto
-from functools import reduce
+from functools import cache, reduce
 from operator import or_
 
 import numpy as np
@@ -38,16 +38,22 @@ class Moves(Flag):
 
 def moves_of(inst: Inst) -> Moves:
     """What accesses an instruction may make."""
+    found = _moves_of(inst.kind)
+    return found | Moves.LDS_STORES if inst.to_lds else found
+
+
+@cache
+def _moves_of(kind: Kind) -> Moves:
     found = Moves.NONE
-    changes = bool(inst.kind & Kind.ATOMIC)
-    loads, stores = changes or Kind.LOAD in inst.kind, changes or Kind.STORE in inst.kind
-    if inst.kind & (Kind.LDS | Kind.FLAT):
+    changes = bool(kind & Kind.ATOMIC)
+    loads, stores = changes or Kind.LOAD in kind, changes or Kind.STORE in kind
+    if kind & (Kind.LDS | Kind.FLAT):
         found |= Moves.LDS_LOADS if loads else Moves.NONE
         found |= Moves.LDS_STORES if stores else Moves.NONE
-    if not inst.kind & Kind.LDS:
+    if not kind & Kind.LDS:
         found |= Moves.LOADS if loads else Moves.NONE
         found |= Moves.STORES if stores else Moves.NONE
-    return found | Moves.LDS_STORES if inst.to_lds else found
+    return found
 
 
 @dataclass(frozen=True, eq=False)
