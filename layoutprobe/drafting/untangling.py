@@ -13,6 +13,7 @@ from itertools import combinations, permutations
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.drafting.assumed import DEEP
 from layoutprobe.drafting.attempt import Attempt
 from layoutprobe.drafting.fits import fit
@@ -39,6 +40,8 @@ class Launched:
     launches: list[SeenLaunch]
     values: list[Sizes]
     kinds: Mapping[int, str]
+
+    __repr__ = brief
 
     @property
     def loose(self) -> frozenset[int]:
