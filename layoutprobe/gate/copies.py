@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -33,8 +34,7 @@ class SourceCopy:
     def __init__(self, case: KernelCase, target: str, folder: Path) -> None:
         """Make a copy in a folder."""
         self.original, self._target = case, target
-        files = [case.file.resolve(), *_read_by(case, target)]
-        self.files = list(dict.fromkeys(file for file in files if file == files[0] or _is_own(file)))
+        self.files = _own(case, _read_by(case, target))
         self._root = Path(os.path.commonpath([file.parent for file in self.files]))
         self._folder = folder
         for file in self.files:
@@ -91,16 +91,36 @@ class SourceCopy:
         return self._folder / file.relative_to(self._root)
 
 
-def _read_by(case: KernelCase, target: str) -> list[Path]:
-    return [file.resolve() for file in files_of(replace(case, arches=(target,)))[1:] if file.is_file()]
+_INCLUDE = re.compile(rb"""^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]{1,400})[">]""", re.MULTILINE)
 
 
-def _is_own(file: Path) -> bool:
-    """A file of the user's, and not of a compiler's, which may lie in the same tree."""
+def _own(case: KernelCase, read: Collection[Path]) -> list[Path]:
+    """Files of the user's: the source, and what is found beside who includes it, or in directories of the manifest.
+
+    What a compiler finds by itself, C++'s headers and HIP's, may be a hundred times as long, and has no fault of
+    theirs.
+    """
+    own = {case.file.resolve(): None}
+    waiting = list(own)
+    while waiting:
+        file = waiting.pop()
+        for name in _INCLUDE.findall(file.read_bytes()):
+            for folder in (file.parent, *case.include):
+                found = (folder / os.fsdecode(name)).resolve()
+                if found in read and found not in own and not _is_foreign(found):
+                    own[found] = None
+                    waiting.append(found)
+    return list(own)
+
+
+def _read_by(case: KernelCase, target: str) -> set[Path]:
+    return {file.resolve() for file in files_of(replace(case, arches=(target,)))[1:] if file.is_file()}
+
+
+def _is_foreign(file: Path) -> bool:
+    """A compiler's file, which may lie in the same tree, or one that is too long."""
     foreign = (Path(sys.prefix), Path(layoutprobe.__file__).parent)
-    return (
-        not any(file.is_relative_to(root.resolve()) for root in foreign) and file.stat().st_size <= MOST_BYTES
-    )
+    return any(file.is_relative_to(root.resolve()) for root in foreign) or file.stat().st_size > MOST_BYTES
 
 
 def _text(file: Path) -> str | None:
