@@ -19,6 +19,9 @@ _TOKEN = re.compile(
 )
 """What has no end goes on to the end of the line or file, so that no text is read twice."""
 _CLOSES = {")": "(", "]": "[", "}": "{"}
+_NO_CALLS = frozenset(
+    ("for", "if", "while", "switch", "return", "sizeof", "alignas", "decltype", "catch", "asm")
+)
 
 
 @dataclass(frozen=True)
@@ -147,7 +150,7 @@ class Source:
         """Name and opening bracket of each call; a parameter list looks like one."""
         for i in within:
             if self.tokens[i].text == "(" and i in self.partner and i and self.tokens[i - 1].kind == "name":
-                yield self.tokens[i - 1].text, i
+                yield from ((name, i) for name in [self.tokens[i - 1].text] if name not in _NO_CALLS)
 
     def block_around(self, index: int) -> tuple[int, int] | None:
         """Opening and closing brace of the innermost block that a token stands in."""

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import lru_cache
 
 from layoutprobe.codegen.expressions import Rewrite
+from layoutprobe.codegen.scope import declarations
 from layoutprobe.codegen.statements import Source
 
 SIGN = 0x4C505631
@@ -149,7 +151,7 @@ def region_of(source: Source, rewrite: Rewrite) -> Region | None:
         return None
     first, last = touched[0], touched[-1]
     statement = source.around(first)
-    if not (statement.start <= first and last < statement.stop):
+    if not (statement.start <= first and last < statement.stop) or _is_of_compiler(source, statement, first):
         return None
     while True:
         parent = source.parent[first]
@@ -164,6 +166,35 @@ def region_of(source: Source, rewrite: Rewrite) -> Region | None:
         if not inside:
             return _whole(source, statement, rewrite)
         first, last = parent, source.partner[parent]
+
+
+def _is_of_compiler(source: Source, statement: range, at: int) -> bool:
+    """Whether a word must be known while code is compiled: outside of functions, of constants and types, extents."""
+    words = {source.tokens[i].text for i in statement[:_HEAD]}
+    if not words.isdisjoint(_CONSTANT) or _is_extent(source, at):
+        return True
+    block = source.block_around(statement.start)
+    while block is not None and source.tokens[block[0] - 1].text not in _BEFORE_BODY:
+        block = source.block_around(block[0])
+    return block is None
+
+
+def _is_extent(source: Source, at: int) -> bool:
+    """Whether a word stands in the brackets of an array that is declared, of two dimensions or one."""
+    opened = source.parent[at]
+    while opened > 0 and source.tokens[opened - 1].text == "]":
+        opened = source.partner.get(opened - 1, 0)
+    return opened > 0 and source.tokens[opened].text == "[" and (opened - 1) in _declared(source)
+
+
+@lru_cache(maxsize=32)
+def _declared(source: Source) -> frozenset[int]:
+    return frozenset(i for i, _ in declarations(source))
+
+
+_HEAD = 3
+_BEFORE_BODY = frozenset((")", "const", "noexcept", "mutable", "override", "else", "do"))
+_CONSTANT = frozenset(("constexpr", "using", "typedef", "template", "static_assert", "namespace", "enum"))
 
 
 def _parts(source: Source, begin: int, end: int) -> Iterator[tuple[int, int]]:

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from multiprocessing import parent_process
 from pathlib import Path
 from queue import SimpleQueue
@@ -50,8 +51,10 @@ COST = 30_000_000
 _COMPILED, _REFUSED, _DECODED, _CHECKED, _JUDGED = 130_000, 60_000, 200, 600_000, 3_000_000
 """What it costs to compile a change, to have it refused, to decode an instruction, to apply a check once, and to
 judge a change whole."""
-_PROGRAM, _VARIANT, _CHOICE = 300_000, 10_000, 2.0
-"""What it costs to compile many changes as one program, each of them, and the factor by which that runs longer."""
+_PROGRAM, _VARIANT = 600_000, 5_000
+"""What it costs to compile many changes as one program, and each of them."""
+_SHARE = 0.5
+"""Of what a program has cost, what may be spent behind it on changes that are compiled by themselves."""
 _AFTER = 40
 """Further changes that are tried once one holds: whoever reads of it should know of others that do."""
 _OF_ORDER = ("barriers",)
@@ -159,40 +162,74 @@ class Mender:
             goes_on: asked before each.
         """
         new = (edit for edit in edits if edit.key not in self._keys)
-        late: list[SourceEdit] = []  # what must be compiled by itself takes several times as long
+        late = deque[SourceEdit]()  # what must be compiled by itself takes several times as long
         with nothing_kept(), ThreadPoolExecutor(len(self._copies)) as pool:
-            while trials is not None and (batch := list(islice(new, TOGETHER))):
-                program = self._program(batch)
-                late += program.alone
-                for edit in batch:
-                    if edit in program.alone:
-                        continue
-                    if not goes_on():
-                        return
-                    if (held := self._try_chosen(edit, trials, program)) is not None:
-                        yield held
-            left = chain(late, new)
-            while batch := list(islice(left, TOGETHER)):
-                built = [(edit, pool.submit(self._compile, edit)) for edit in batch]
-                try:
-                    for edit, future in built:
-                        if not goes_on():
-                            return
-                        if (held := self._try_alone(edit, trials, future)) is not None:
-                            yield held
-                finally:
-                    for _, future in built:
-                        future.cancel()
+            if trials is not None:
+                yield from self._chosen(new, late, trials, goes_on, pool)
+            yield from self._alone(chain(late, new), trials, goes_on, pool)
+
+    def _chosen(
+        self,
+        edits: Iterator[SourceEdit],
+        late: deque[SourceEdit],
+        trials: Trials,
+        goes_on: Callable[[], bool],
+        pool: ThreadPoolExecutor,
+    ) -> Iterator[Held]:
+        """Those that can be in a program of many; of the others some between programs, and the rest is in `late`."""
+        for program in self._programs(edits, pool):
+            late += program.alone
+            before = self.spent
+            self.compiled += program.count
+            self.spent += _PROGRAM + _VARIANT * program.count
+            for edit in program.edits:
+                if not goes_on():
+                    return
+                if (held := self._try_chosen(edit, trials, program)) is not None:
+                    yield held
+            few = min(len(late), int(_SHARE * (self.spent - before) / _COMPILED))
+            yield from self._alone([late.popleft() for _ in range(few)], trials, goes_on, pool)
+
+    def _programs(self, edits: Iterator[SourceEdit], pool: ThreadPoolExecutor) -> Iterator[Variants]:
+        """Programs of many; the next one is compiled while one runs."""
+        sizes = chain(TOGETHER, repeat(TOGETHER[-1]))
+
+        def begun() -> Future[Variants] | None:
+            batch = list(islice(edits, next(sizes)))
+            return pool.submit(self._program, batch) if batch else None
+
+        following = begun()
+        while following is not None:
+            program, following = following.result(), begun()
+            yield program
 
     def _program(self, batch: Sequence[SourceEdit]) -> Variants:
         copy = self._free.get()
         try:
-            program = Variants(copy, batch)
+            return Variants(copy, batch)
         finally:
             self._free.put(copy)
-        self.compiled += program.count
-        self.spent += _PROGRAM + _VARIANT * program.count
-        return program
+
+    def _alone(
+        self,
+        edits: Iterable[SourceEdit],
+        trials: Trials | None,
+        goes_on: Callable[[], bool],
+        pool: ThreadPoolExecutor,
+    ) -> Iterator[Held]:
+        """Those that are compiled by themselves."""
+        left = iter(edits)
+        while batch := list(islice(left, TOGETHER[0])):
+            built = [(edit, pool.submit(self._compile, edit)) for edit in batch]
+            try:
+                for edit, future in built:
+                    if not goes_on():
+                        return
+                    if (held := self._try_alone(edit, trials, future)) is not None:
+                        yield held
+            finally:
+                for _, future in built:
+                    future.cancel()
 
     def _try_chosen(self, edit: SourceEdit, trials: Trials, program: Variants) -> Held | None:
         """A change that is in a program, where everything holds with it."""
@@ -200,7 +237,7 @@ class Mender:
         self.tried += 1
         if edit not in program:
             return None
-        self.spent += _CHOICE * trials.first.cost()
+        self.spent += program.cost(trials)
         return self._held(edit, self._compile(edit), trials) if program.right(edit, trials) else None
 
     def _try_alone(

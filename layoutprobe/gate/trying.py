@@ -26,8 +26,8 @@ from layoutprobe.trace.places import where
 from layoutprobe.trace.subject import Recorded, RunSpec, Subject
 
 LAUNCH, EACH, TOGETHER = 4_000, 0.05, 45
-"""What a launch costs, an instruction that a wave executes, and one that all waves execute together where numpy is
-the faster engine: microseconds."""
+"""What a launch costs, an instruction that a wave executes in C, and one that all waves execute together in numpy:
+microseconds."""
 Change = Callable[[Prepared], Mapping[str, Any]]
 """Says what is otherwise in a launch: its code, or some of its instructions."""
 BYTES = 1 << 22
@@ -78,7 +78,12 @@ class AtSize:
     def cost(self, more: float = 0.0) -> float:
         """About what a launch takes, in microseconds of a processor, where what is changed takes so much more; of
         what is counted, so that it is the same on every machine."""
-        return max(LAUNCH + more + EACH * self.work.all, TOGETHER * self.work.longest)
+        return max(self.cost_in_c + more, TOGETHER * self.work.longest)
+
+    @property
+    def cost_in_c(self) -> float:
+        """The same where C executes it."""
+        return LAUNCH + EACH * self.work.all
 
     @cached_property
     def lines(self) -> list[SourceLine]:

@@ -15,6 +15,7 @@ from functools import cached_property
 
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.codegen.variants import SIGN, combined
+from layoutprobe.engine.registry import busy_engine, in_c
 from layoutprobe.errors import ProbeError, ToolchainError
 from layoutprobe.gate.build import Built
 from layoutprobe.gate.copies import SourceCopy
@@ -24,8 +25,11 @@ from layoutprobe.isa.edit import with_source
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.isa.store import load_instructions
 
-TOGETHER = 48
-"""Changes that are compiled at once."""
+TOGETHER = (48, 96, 192)
+"""Changes that are compiled at once: first few, which are likely; at last so many that the price of each program
+hardly counts."""
+_LONGER = 2.0
+"""About how much longer it runs than one of them alone."""
 _ROUNDS = 5
 """Of compilations, each without what the compiler refused in the one before."""
 _FLAGS = ("-ferror-limit=0", "-w", "-fno-caret-diagnostics")
@@ -39,6 +43,7 @@ class Variants:
 
     Attributes:
         alone: those that cannot be in it, and may compile by themselves.
+        edits: all others, of which some do not compile.
     """
 
     def __init__(self, copy: SourceCopy, edits: Sequence[SourceEdit]) -> None:
@@ -46,9 +51,11 @@ class Variants:
         self._numbers = {edit.key: number for number, edit in enumerate(edits, 1)}
         self._edits = dict(enumerate(edits, 1))
         self._wrong: frozenset[int] = frozenset()
-        self._backend = EmulatorBackend()
+        self._backend = EmulatorBackend(engine=busy_engine())
         self._built = self._compiled(copy)
-        self.alone = [e for n, e in enumerate(edits, 1) if n not in self._edits and n not in self._wrong]
+        alone = {n for n in range(1, len(edits) + 1) if n not in self._edits and n not in self._wrong}
+        self.alone = [edit for n, edit in enumerate(edits, 1) if n in alone]
+        self.edits = [edit for n, edit in enumerate(edits, 1) if n not in alone]
 
     def _compiled(self, copy: SourceCopy) -> Built | None:
         for _ in range(_ROUNDS):
@@ -98,6 +105,13 @@ class Variants:
         assert self._built is not None
         insts = load_instructions(self._built.code, self._built.kernel).values()
         return [inst for inst in insts if any(map(_is_sign, inst.src))]
+
+    def cost(self, trials: Trials) -> float:
+        """About what a run of it takes, in microseconds of a processor; see `AtSize.cost`."""
+        assert self._built is not None
+        built = self._built
+        c = in_c(self._backend.engine, built.code, built.kernel)
+        return _LONGER * (trials.first.cost_in_c if c else trials.first.cost())
 
     def right(self, edit: SourceEdit, trials: Trials) -> bool:
         """Whether all outputs of all runs are right with a change that is in it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -20,6 +21,7 @@ from layoutprobe.engine.native.steps import Steps, Watched, numbers_in
 from layoutprobe.engine.native.template import Layout
 from layoutprobe.engine.native.templates import EXPANDING
 from layoutprobe.engine.native.tracing import UntraceableError
+from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import MOVES, Kind
 from layoutprobe.machine.observer import moves_of
 from layoutprobe.machine.program import Changed, Executor, Program
@@ -113,6 +115,33 @@ class Bound:
             self._watched_records[watched] = self._changed(watched)
         return self._watched_records[watched]
 
+    def with_literals(self, changes: Mapping[int, tuple[Inst, ...]]) -> Bound | None:
+        """The kernel in which instructions that read nothing but a literal have another one; None where more is
+        changed. Nothing is bound again: a program of many variants is launched with one number after the other."""
+        if not changes.keys() <= self._literals.keys():
+            return None
+        records, _ = self._copy()
+        for pc, insts in changes.items():
+            for n, place in self._literals[pc]:
+                old = self.records[n].inst
+                if len(insts) != 1 or old is None or not _differs_in_literal(old, insts[0]):
+                    return None
+                records[n].k[place] = insts[0].src[0].value
+        return replace(self, _plain_records=records, _watched_records={}, _alone={})
+
+    @cached_property
+    def _literals(self) -> Mapping[int, Sequence[tuple[int, int]]]:
+        """Address of what reads nothing but a literal -> its records, and which of their numbers that is."""
+        found = defaultdict[int, list[tuple[int, int]]](list)
+        for n, record in enumerate(self.records):
+            inst = record.inst
+            if inst is None or record.symbol not in self.lowered.forms or inst.pair or len(inst.src) != 1:
+                continue
+            literal, numbers = inst.src[0], record.immediates
+            if literal.kind == "literal" and numbers.count(literal.value) == 1:
+                found[record.pc].append((n, numbers.index(literal.value)))
+        return found
+
     def changed(self, changes: Changed) -> Bound:
         """The kernel in which something else is executed at some addresses: by numpy, but for another number."""
         made, left = list(self.records), []
@@ -195,6 +224,15 @@ class Bound:
                 elif Kind.MATRIX in record.inst.kind:
                     found["matrices"].append(n)
         return {name: np.array(places, np.int64) for name, places in found.items()}
+
+
+def _differs_in_literal(old: Inst, new: Inst) -> bool:
+    """Whether two instructions, of which one has a literal as its only source, are alike but for that."""
+    return (
+        (old.name, old.dst, old.mods, old.pair) == (new.name, new.dst, new.mods, new.pair)
+        and len(new.src) == 1
+        and new.src[0] == replace(old.src[0], value=new.src[0].value)
+    )
 
 
 @cache

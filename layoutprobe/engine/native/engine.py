@@ -97,7 +97,8 @@ class NativeEngine:
         if bound is None or stops is None or waits or not stops <= bound.executed:
             return self._numpy.run(dispatch)
         if dispatch.changes:
-            bound = bound.changed(self._numpy.changed(dispatch)[1])
+            numbers = bound.with_literals(dispatch.changes) if events == _NONE else None
+            bound = numbers or bound.changed(self._numpy.changed(dispatch)[1])
         return self._result(self._run(dispatch, bound, events))
 
     def clears(self, dispatch: Dispatch, grain: Grain) -> bool:
@@ -120,6 +121,10 @@ class NativeEngine:
             return False
         self._stopped[key] = self._stopped.get(key, 0) - 1
         return True
+
+    def knows(self, code: CodeObject, kernel: Kernel) -> bool:
+        """Whether C executes a kernel, once what it needs is compiled."""
+        return self._bind(code, kernel) is not None
 
     def _run(self, dispatch: Dispatch, bound: Bound, events: Events) -> _Run:
         """A run of a dispatch: the last one again where the dispatch is alike, as programs launch in loops."""
