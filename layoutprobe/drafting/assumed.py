@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 DEEP = 32
 """What an extent that no workgroup is for is a multiple of: a step of K, most often."""
 
+EACH_ONCE = "i0 ^ 1"
+"""Contents of a buffer: indices that differ from each other, and from their places."""
+
 
 @dataclass(frozen=True)
 class Assumed:
@@ -18,14 +21,14 @@ class Assumed:
         unit: what such a size is a multiple of.
         deep: what an extent that no workgroup is for is a multiple of.
         contents: number of an argument -> its elements, as an expression of their number i0 and the sizes.
-        strides: numbers of arguments that are no sizes: how far elements lie apart, told so that they lie dense.
+        told: number of an argument that is no size -> why it is told what it is.
     """
 
     shared: Mapping[str, str] = field(default_factory=dict)
     unit: int = 1
     deep: int = DEEP
     contents: Mapping[int, str] = field(default_factory=dict)
-    strides: frozenset[int] = frozenset()
+    told: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def finer(self) -> tuple[int, ...]:

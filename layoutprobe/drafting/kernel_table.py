@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from layoutprobe.codeobj.parameters import signature_of
+from layoutprobe.drafting.assumed import EACH_ONCE
 from layoutprobe.drafting.bits import float_behind, types_read
 from layoutprobe.drafting.fits import fit, fit_extent
 from layoutprobe.drafting.made_up import INDICES
@@ -295,8 +296,8 @@ class SeenDraft:
                 or told
             )
             behind = self.trial and is_rows(one.name) and (text or "").isidentifier() and text != one.name
-            dense = self.trial and i in self.trial.assumed.strides
-            why = "rows lie behind each other" if behind else "elements lie dense" if dense else ""
+            assumed = self.trial.assumed.told.get(i, "") if self.trial else ""
+            why = "rows lie behind each other" if behind else assumed
             yield (
                 f"value = {expression(text)}" + (f"  # a guess: {why}" if why else "")
                 if text
@@ -385,7 +386,9 @@ class SeenDraft:
             yield f"shape = [{', '.join(extents)}]"
             return
         if self.trial and i in self.trial.assumed.contents:
-            yield f"values = {quoted(self.trial.assumed.contents[i])}  # it says how much there is"
+            says = self.trial.assumed.contents[i]
+            why = "indices of what is stored, each once" if says == EACH_ONCE else "it says how much there is"
+            yield f"values = {quoted(says)}  # {why}"
         if self.trial and i in self.trial.indices:
             yield f'values = "(i0 + {INDICES - 1}) % {INDICES}"  # indices: other extents are those of these'
         if self._reference and i in self._reference.shapes:

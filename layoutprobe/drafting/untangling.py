@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
-from layoutprobe.drafting.assumed import DEEP
+from layoutprobe.drafting.assumed import DEEP, EACH_ONCE
 from layoutprobe.drafting.attempt import Attempt
 from layoutprobe.drafting.fits import fit
 from layoutprobe.drafting.made_up import BYTES, INDICES
@@ -23,7 +23,12 @@ from layoutprobe.drafting.touching import loose
 from layoutprobe.manifest.model import Sizes
 from layoutprobe.numbers import element_type
 
+_INTEGERS = ("i32", "u32", "i64", "u64")
+"""Types of what may say how much there is, or where it is."""
 _MOST_SIZES = 6
+_LARGE = 1 << 12
+"""Of an argument that may be a bound: beyond all that there is."""
+_MOST_BOUNDS = 4
 _GROUPS = (64, 128)
 """Elements that often share a number."""
 _PROBED = 8
@@ -62,7 +67,8 @@ class Launched:
 def untangled(found: Launched) -> Launched:
     """With as much assumed as makes fewer buffers loose; the same where nothing does."""
     found = _counted(found) if found.loose else found
-    for ways in (_with_strides, _with_relations):
+    found = _scattered(found)
+    for ways in (_with_strides, _with_bounds, _with_relations):
         if not found.loose:
             break
         least = found
@@ -80,7 +86,7 @@ def _counted(found: Launched) -> Launched:
     """With numbers in buffers that say how much there is: with larger ones a launch does more."""
     for i, kind in found.kinds.items():
         attempt, buffer = found.attempt, found.launches[0].buffers[i]
-        if kind not in ("i32", "u32", "i64", "u64") or buffer.role != "in" or i in attempt.assumed.contents:
+        if kind not in _INTEGERS or buffer.role != "in" or i in attempt.assumed.contents:
             continue
         ways = list(_contents(found, i, kind))
         for text in ways:
@@ -108,6 +114,24 @@ def _contents(found: Launched, i: int, kind: str) -> Iterator[str]:
         yield f"{_FEW} - i0 % 2"
     elif some < ramp:
         yield f"i0 * {_FEW}"
+
+
+def _scattered(found: Launched) -> Launched:
+    """With indices of what is stored that differ from each other: with equal ones elements are stored twice."""
+    for i, kind in found.kinds.items():
+        attempt, buffer = found.attempt, found.launches[0].buffers[i]
+        if kind not in _INTEGERS or buffer.role != "in" or i in attempt.assumed.contents or attempt.late:
+            continue
+        seen = attempt.run(found.values[0], found.kinds, {i: np.zeros(BYTES, np.uint8)})
+        usual = found.launches[0].buffers
+        if seen is None or not any(
+            usual[j].stored and one.size < usual[j].size for j, one in seen.buffers.items()
+        ):
+            continue
+        contents = {**attempt.assumed.contents, i: EACH_ONCE}
+        tried = found.again(attempt.again(attempt.site, replace(attempt.assumed, contents=contents)))
+        found = tried or found
+    return found
 
 
 def _work(found: Launched, i: int, data: NDArray[np.uint8]) -> int:
@@ -143,8 +167,9 @@ def _with_strides(found: Launched) -> Iterator[Attempt]:
         for i, text in told.items():
             texts[i] = text
         site = replace(found.attempt.site, arguments=tuple(texts))
-        strides = found.attempt.assumed.strides | set(told)
-        yield found.attempt.again(site, replace(found.attempt.assumed, strides=strides))
+        why = dict.fromkeys(told, "elements lie dense")
+        assumed = replace(found.attempt.assumed, told={**found.attempt.assumed.told, **why})
+        yield found.attempt.again(site, assumed)
 
 
 def _times(one: str, other: str) -> str:
@@ -214,6 +239,30 @@ def _inner(found: Launched, buffer: int, along: Mapping[int, _Count]) -> list[in
         _elements(found, seen, buffer) - sum((along[i].at[at] - 1) * size[names[i]] for i in along)
         for at, (seen, size) in enumerate(zip(found.launches, found.values, strict=True))
     ]
+
+
+def _with_bounds(found: Launched) -> Iterator[Attempt]:
+    """Where arguments are bounds of what the others say how much there is of: told so that nothing is cut off."""
+    attempt = found.attempt
+    for i in _mere(attempt):
+        name, seen = attempt.site.arguments[i], []
+        for size in found.values:
+            one = None if attempt.late else attempt.run({**size, name: _LARGE}, found.kinds)
+            seen += [one] if one else []
+        if len(seen) < len(found.values):
+            continue
+        others = [{other: value for other, value in size.items() if other != name} for size in found.values]
+        texts = {
+            text
+            for buffer in found.loose
+            if (text := fit([_elements(found, one, buffer) for one in seen], others))
+        }
+        for text in sorted(texts, key=len)[:_MOST_BOUNDS]:
+            arguments = (*attempt.site.arguments[:i], text, *attempt.site.arguments[i + 1 :])
+            told = {**attempt.assumed.told, i: "all that there is"}
+            yield attempt.again(
+                replace(attempt.site, arguments=arguments), replace(attempt.assumed, told=told)
+            )
 
 
 def _with_relations(found: Launched) -> Iterator[Attempt]:

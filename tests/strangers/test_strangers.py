@@ -393,6 +393,10 @@ def test_what_no_formula_fits_is_a_function_to_fill_in(tmp_path: Path) -> None:
         line for line in manifest.read_text().partition("[[kernel]]")[2].splitlines() if "FILL IN" in line
     ]
     assert [line.partition("#")[2] for line in marked] == [" FILL IN, there: c"]
+    told = {one["name"]: one.get("values", one.get("value")) for one in kernel["argument"]}
+    # Two pairs that are one and the same are stored twice, and a bound below all of them cuts off.
+    assert (told["sorted_pairs"], told["expert_ids"]) == ("i0 ^ 1", "(i0 + 3) % 4")
+    assert told["num_pairs"] == "num_blocks * 16"
     text = (tmp_path / "layoutprobe_references.py").read_text()
     assert all(
         f'inputs["{name}"]' in text for name in ("a", "w", "topk_weights", "sorted_pairs", "expert_ids")
