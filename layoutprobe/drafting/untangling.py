@@ -242,9 +242,9 @@ def _inner(found: Launched, buffer: int, along: Mapping[int, _Count]) -> list[in
 
 
 def _with_bounds(found: Launched) -> Iterator[Attempt]:
-    """Where arguments are bounds of what the others say how much there is of: told so that nothing is cut off."""
+    """Where arguments are bounds of indices of what is stored: told so that nothing is cut off."""
     attempt = found.attempt
-    for i in _mere(attempt):
+    for i in _mere(attempt) if EACH_ONCE in attempt.assumed.contents.values() else ():
         name, seen = attempt.site.arguments[i], []
         for size in found.values:
             one = None if attempt.late else attempt.run({**size, name: _LARGE}, found.kinds)
