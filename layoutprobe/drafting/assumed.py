@@ -21,6 +21,7 @@ class Assumed:
         unit: what such a size is a multiple of.
         deep: what an extent that no workgroup is for is a multiple of.
         contents: number of an argument -> its elements, as an expression of their number i0 and the sizes.
+        named: what arguments are called says what they are, where they are distances.
         told: number of an argument that is no size -> why it is told what it is.
     """
 
@@ -28,6 +29,7 @@ class Assumed:
     unit: int = 1
     deep: int = DEEP
     contents: Mapping[int, str] = field(default_factory=dict)
+    named: bool = True
     told: Mapping[int, str] = field(default_factory=dict)
 
     @property

@@ -72,7 +72,8 @@ class Attempt:
             raise ValueError("the launch has other arguments")
         self.code, self.kernel, self.parameters = code, kernel, parameters
         self.assumed = assumed
-        self.site = site = with_strides(site, parameters)
+        self.given = site
+        self.site = site = with_strides(site, parameters) if assumed.named else site
         self.pointers = [i for i, one in enumerate(given) if one.kind == "global_buffer"]
         self.tables = [i for i in self.pointers if parameters[i].pointers]
         self.integers = [

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,7 +144,13 @@ def _work(found: Launched, i: int, data: NDArray[np.uint8]) -> int:
 
 def _with_strides(found: Launched) -> Iterator[Attempt]:
     """Where arguments are distances between elements: those with which elements lie dense, the first the largest."""
-    reaches = {i: reach for i in _mere(found.attempt) if (reach := _reach(found, i))}
+    attempt = found.attempt
+    plain = attempt.again(attempt.given, replace(attempt.assumed, named=False))
+    found = (found.again(plain) or found) if attempt.site != attempt.given else found
+    reaches: dict[int, Mapping[int, str]] = {}
+    for probed in (_small(found), found):  # a small launch is cheap, and tells nothing where tiles are whole
+        if probed is not None and not reaches:
+            reaches = {i: reach for i in _mere(found.attempt) if (reach := _reach(probed, i))}
     if not reaches:
         return
     texts = list(found.attempt.site.arguments)
@@ -156,19 +163,20 @@ def _with_strides(found: Launched) -> Iterator[Attempt]:
         along = [i for i in reaches if buffer in reaches[i]]
         if not along or set(along) <= set(told):
             continue
-        extent = fit(_inner(found, buffer, {i: reaches[i][buffer] for i in along}), others)
+        deep = [name for name in others[0] if not found.attempt.steps[name]]
+        extent = fit(_inner(found, buffer, {i: reaches[i][buffer] for i in along}), others, liked=deep)
         for i in reversed(along):
             if extent is None:
                 return
             told.setdefault(i, extent)
-            times = reaches[i][buffer]
-            extent = _times(times.text, told[i])
+            extent = _times(reaches[i][buffer], told[i])
     if told:
         for i, text in told.items():
             texts[i] = text
         site = replace(found.attempt.site, arguments=tuple(texts))
         why = dict.fromkeys(told, "elements lie dense")
-        assumed = replace(found.attempt.assumed, told={**found.attempt.assumed.told, **why})
+        told_so = {**found.attempt.assumed.told, **why}
+        assumed = replace(found.attempt.assumed, told=told_so, named=False)
         yield found.attempt.again(site, assumed)
 
 
@@ -178,12 +186,12 @@ def _times(one: str, other: str) -> str:
     return " * ".join(factors) or "1"
 
 
-@dataclass(frozen=True)
-class _Count:
-    """How many elements there are along an axis: as an expression, and in each launch."""
-
-    text: str
-    at: tuple[int, ...]
+def _small(found: Launched) -> Launched | None:
+    """The same attempt at small sizes; None where it does not come to its end."""
+    attempt, values = found.attempt, [found.attempt.size(at, 0) for at in range(len(found.values))]
+    seen = [None if attempt.late else attempt.run(size, found.kinds) for size in values]
+    launches = [one for one in seen if one is not None]
+    return Launched(attempt, launches, values, found.kinds) if len(launches) == len(values) else None
 
 
 def _mere(attempt: Attempt) -> Iterator[int]:
@@ -196,7 +204,7 @@ def _mere(attempt: Attempt) -> Iterator[int]:
             yield i
 
 
-def _reach(found: Launched, i: int) -> Mapping[int, _Count]:
+def _reach(found: Launched, i: int) -> Mapping[int, str]:
     """Number of a buffer -> how many elements lie so far apart in it, for an argument that is such a distance."""
     attempt, name = found.attempt, found.attempt.site.arguments[i]
     grown: list[SeenLaunch] = []
@@ -213,7 +221,7 @@ def _reach(found: Launched, i: int) -> Mapping[int, _Count]:
             counts.append(-1 if rest or more < 0 else more + 1)
         text = _extent(counts, [{**size, name: 0} for size in found.values])
         if text:
-            result[buffer] = _Count(text, tuple(counts))
+            result[buffer] = text
     return result
 
 
@@ -225,19 +233,25 @@ def _extent(counts: Sequence[int], sizes: Sequence[Sizes]) -> str:
     for chosen in (*((name,) for name in names), *combinations(names, 2)):
         if [int(np.prod([size[name] for name in chosen])) for size in sizes] == list(counts):
             return " * ".join(chosen)
-    return str(counts[0]) if len(set(counts)) == 1 else ""
+    # Two everywhere is what lies together at each place: that grows once with its length.
+    return str(counts[0]) if len(set(counts)) == 1 and counts[0] > 2 else ""
 
 
 def _elements(found: Launched, seen: SeenLaunch, buffer: int) -> int:
     return seen.buffers[buffer].size // element_type(found.kinds[buffer]).raw.itemsize
 
 
-def _inner(found: Launched, buffer: int, along: Mapping[int, _Count]) -> list[int]:
+def _at(text: str, sizes: Sizes) -> int:
+    """The value of a product of sizes, or of a number."""
+    return prod(int(one) if one.isdigit() else sizes[one] for one in text.split(" * "))
+
+
+def _inner(found: Launched, buffer: int, along: Mapping[int, str]) -> list[int]:
     """Elements that lie together at each place of such axes, launch by launch."""
     names = {i: found.attempt.site.arguments[i] for i in along}
     return [
-        _elements(found, seen, buffer) - sum((along[i].at[at] - 1) * size[names[i]] for i in along)
-        for at, (seen, size) in enumerate(zip(found.launches, found.values, strict=True))
+        _elements(found, seen, buffer) - sum((_at(along[i], size) - 1) * size[names[i]] for i in along)
+        for seen, size in zip(found.launches, found.values, strict=True)
     ]
 
 

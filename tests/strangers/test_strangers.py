@@ -149,6 +149,14 @@ EXPECTED: dict[str, dict[str, Any]] = {
         "contract": {"kind": "gemm", "scales": ["sx", "sw"], "bias": "bias"},
         "matrices": {"x": ("A", "row"), "w": ("B", "col"), "y": ("D", "row")},
     },
+    "pitched.hip": {
+        "name": "proj",
+        "grid": ["(M + 15) / 16", "(N + 15) / 16", 1],
+        "block": [32, 1, 1],
+        "tile": {"M": 16, "N": 16, "K": 16},
+        "contract": {"kind": "gemm"},
+        "matrices": {"act": ("A", "row"), "wt": ("B", "col"), "out": ("D", "row")},
+    },
     "mfma.hip": {
         "name": "gemm_mfma_32x32x8",
         "grid": ["(N + 31) / 32", "(M + 31) / 32", 1],
