@@ -97,6 +97,23 @@ def _operands(spot: Spot) -> Iterator[Node]:
                 yield part
 
 
+def units(spot: Spot) -> Iterator[Rewrite]:
+    """A term in other units: over a constant that is a factor or divisor elsewhere, or times it."""
+    names = [
+        name
+        for name, known in spot.names.items()
+        if known.sort == "real" and name in spot.scope.outside and spot.scope.outside[name] > 1
+    ]
+    for part in _operands(spot):
+        if "integer" not in spot.sorts(part) and spot.source.tokens[part.first].kind == "name":
+            for name in names[:_MOST_UNITS]:
+                if name not in spot.text(part):
+                    yield from (spot.behind(part.last - 1, f" {sign} {name}", "units") for sign in "/*")
+
+
+_MOST_UNITS = 3
+
+
 def _places(source: Source, within: range) -> Iterator[tuple[int, int]]:
     """Indices and arguments."""
     for i in within:

@@ -6,28 +6,28 @@ They are guesses, and know nothing of the kernel: who asks for them has each com
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, islice
 
-from layoutprobe.codegen.additions import barriers, factors, lacking, terms_more
+from layoutprobe.codegen.additions import barriers, factors, lacking, terms_more, units
 from layoutprobe.codegen.expressions import (
     Rewrite,
     Spot,
     before,
     between,
-    function_around,
     parted,
-    scaled,
-    sums,
     terms,
 )
+from layoutprobe.codegen.families import families
+from layoutprobe.codegen.idioms import bounds, choices, conversions, first_only, groups
+from layoutprobe.codegen.quantities import constants, numbers, weights
 from layoutprobe.codegen.renames import exchanges, names, scalars
 from layoutprobe.codegen.scope import declarations
+from layoutprobe.codegen.series import resets, series, siblings
 from layoutprobe.codegen.shapes import brackets, less, rounding, tests
-from layoutprobe.codegen.statements import Source, Token
-from layoutprobe.codegen.twins import grown, named, subscripts, twins
+from layoutprobe.codegen.statements import Source
+from layoutprobe.codegen.twins import grown, indices, named, subscripts, twins
 
 
 def _swap(spot: Spot) -> Iterator[Rewrite]:
@@ -58,33 +58,6 @@ def _exchanged(spot: Spot, one: tuple[int, int], other: tuple[int, int]) -> Iter
         mine, theirs = source.slice(a, b), source.slice(c, d)
         if mine != theirs:
             yield spot.replace(a, d, theirs + between(source, b, c) + mine, "swap")
-
-
-def _weights(spot: Spot) -> Iterator[Rewrite]:
-    """The rows of the other generation: 2*v + half for v + 8*half; or the factors of two terms exchanged."""
-    source = spot.source
-    for first, last in sums(source, spot.within):
-        added = terms(source, first, last)
-        if len(added) < 2 or any(sign == "-" for sign, _, _ in added):
-            continue
-        for (_, a, b), (_, c, d) in combinations(added, 2):
-            one, other = scaled(source, a, b), scaled(source, c, d)
-            middle = between(source, b, c)
-            for x, y in ((other[1], one[1]), *_WEIGHTS):
-                if (x, y) != (one[1], other[1]):
-                    text = _times(one[0], x) + middle + _times(other[0], y)
-                    rows = {(x, y), (one[1], other[1])} == {("2", ""), ("", "8")}
-                    yield replace(spot.replace(a, d, text, "weights"), rank=0.0 if rows else 3.0)
-
-
-_WEIGHTS = (("2", ""), ("", "8"), ("", "2"), ("8", ""), ("", "4"), ("4", ""))
-"""Of a register's number and a half-wave's in the rows of generations and of CDNA."""
-
-
-def _times(term: str, factor: str) -> str:
-    if not factor:
-        return term
-    return f"{factor} * {term}" if re.fullmatch(r"[\w.]+|\(.*\)", term) else f"{factor} * ({term})"
 
 
 def _scheme(spot: Spot) -> Iterator[Rewrite]:
@@ -158,17 +131,34 @@ def _other_calls(
 
 
 def _operators(spot: Spot) -> Iterator[Rewrite]:
-    """One operator for another: < for <=, % for /, ^ for |."""
+    """One operator for another: < for <=, % for /, ^ for |; `& 3` for `>> 2`, and the reverse."""
     for i in spot.within:
         for text, rank in _OTHER_OPERATORS.get(spot.source.tokens[i].text, ()):
             yield replace(spot.replace(i, i + 1, text, "operators"), rank=rank)
+        if spot.source.tokens[i].text in (">>", "&") and i + 1 < spot.within.stop:
+            text = _other_part(spot.source.tokens[i].text, spot.source.tokens[i + 1].text)
+            if text:
+                yield replace(spot.replace(i, i + 2, text, "operators"), rank=0.5)
+
+
+def _other_part(sign: str, number: str) -> str:
+    """The lower bits for those above, and the reverse; "" where a number is none of bits."""
+    if not re.fullmatch(r"\d{1,5}u?", number):
+        return ""
+    value, suffix = int(number.rstrip("u")), "u" * number.endswith("u")
+    if sign == ">>":
+        return f"& {(1 << value) - 1}{suffix}" if 0 < value <= _MOST_BITS else ""
+    return f">> {value.bit_length()}" if value and value & (value + 1) == 0 else ""
+
+
+_MOST_BITS = 8
 
 
 _OTHER_OPERATORS = {
-    "<": (("<=", 0.0),),
-    "<=": (("<", 0.0),),
-    ">": ((">=", 0.0),),
-    ">=": ((">", 0.0),),
+    "<": (("<=", 0.0), (">", 0.7)),
+    "<=": (("<", 0.0), (">=", 0.9)),
+    ">": ((">=", 0.0), ("<", 0.7)),
+    ">=": ((">", 0.0), ("<=", 0.9)),
     "%": (("/", 0.5),),
     "/": (("%", 0.5),),
     "|": (("^", 0.5),),
@@ -195,35 +185,6 @@ def _lanes(spot: Spot) -> Iterator[Rewrite]:
             continue
         for text in ("% 16", "/ 16", "% 32", "/ 32", "% 8", "/ 8", "% 4", "/ 4"):
             yield spot.replace(i, i + 2, text, "lanes")
-
-
-def _numbers(spot: Spot) -> Iterator[Rewrite]:
-    """A number that is one more or less, twice or half of what stands there; an index in the other buffer."""
-    tokens = spot.source.tokens
-    near = Counter(
-        tokens[i].text for i in function_around(spot.source, spot.within.start) if _is_whole(tokens[i])
-    )
-    common = [int(text) for text, _ in near.most_common(_MOST_NUMBERS)]
-    for i in spot.within:
-        if _is_whole(tokens[i]):
-            value = int(tokens[i].text)
-            for other in dict.fromkeys((*_scales(value), value + 1, value - 1, *common, value * 4)):
-                if other >= 0 and other != value:
-                    yield spot.replace(i, i + 1, str(other), "numbers")
-
-
-def _scales(value: int) -> tuple[int, ...]:
-    """Twice and half; of a mask the next one and the one before."""
-    if value > 2 and value & (value + 1) == 0:
-        return value * 2 + 1, value // 2, value * 2
-    return value * 2, value // 2
-
-
-_MOST_NUMBERS = 4
-
-
-def _is_whole(token: Token) -> bool:
-    return token.kind == "number" and re.fullmatch(r"\d{1,6}", token.text) is not None
 
 
 def _parity(spot: Spot) -> Iterator[Rewrite]:
@@ -294,11 +255,14 @@ def _initial(spot: Spot) -> Iterator[Rewrite]:
 
 
 def _asm(spot: Spot) -> Iterator[Rewrite]:
-    """Another number in the text of an instruction: of a wait, an offset; a wait for LDS before a barrier."""
+    """Another number in an instruction: of a wait, an offset; a wait before a barrier; what is read as well."""
     for i in spot.within:
         token = spot.source.tokens[i]
         if token.kind != "text":
             continue
+        if constraint := re.match(r'"([=+])(?=&?\w+"$)', token.text):
+            sign = {"=": "+", "+": "="}[constraint[1]]
+            yield Rewrite(token.start + 1, token.start + 2, sign, "asm")
         if "s_barrier" in token.text and "s_waitcnt" not in token.text:
             text = token.text.replace("s_barrier", r"s_waitcnt lgkmcnt(0)\n\ts_barrier")
             yield spot.replace(i, i + 1, text, "asm")
@@ -346,7 +310,7 @@ KINDS: Mapping[str, Kind] = {
     "borrow": Kind(_borrow, 3.1, 0.15),
     "exchange": Kind(exchanges, 3.7, 1.0),
     "more": Kind(terms_more, 3.6, 0.6),
-    "weights": Kind(_weights, 3.4, 0.1, at_once=True),
+    "weights": Kind(weights, 3.4, 0.1, at_once=True),
     "parity": Kind(_parity, 3.8, 1.0),
     "brackets": Kind(brackets, 3.5, 0.6),
     "names": Kind(names, 2.2, 0.045, at_once=True),
@@ -357,7 +321,7 @@ KINDS: Mapping[str, Kind] = {
     "terms": Kind(less, 3.4, 0.15, at_once=True),
     "lanes": Kind(_lanes, 5.5, 0.2, at_once=True),
     "operators": Kind(_operators, 3.3, 0.15, at_once=True),
-    "numbers": Kind(_numbers, 4.0, 0.25, at_once=True),
+    "numbers": Kind(numbers, 4.0, 0.25, at_once=True),
     "words": Kind(_words, 4.0, 0.3, at_once=True),
     "rounding": Kind(rounding, 2.8, 1.0),
     "tests": Kind(tests, 3.6, 0.7),
@@ -366,6 +330,18 @@ KINDS: Mapping[str, Kind] = {
     "asm": Kind(_asm, 1.8, 0.4),
     "atomic": Kind(_atomic, 2.5, 1.0),
     "barriers": Kind(barriers, 3.0, 0.2),
+    "constants": Kind(constants, 3.4, 0.1),
+    "conversions": Kind(conversions, 3.0, 0.4),
+    "bounds": Kind(bounds, 3.3, 0.3),
+    "first": Kind(first_only, 3.8, 0.4),
+    "groups": Kind(groups, 3.4, 0.15),
+    "choices": Kind(choices, 3.2, 0.3),
+    "units": Kind(units, 3.5, 0.15),
+    "families": Kind(families, 3.0, 0.15),
+    "series": Kind(series, 2.6, 0.4),
+    "siblings": Kind(siblings, 2.6, 0.3),
+    "resets": Kind(resets, 2.8, 0.4),
+    "indices": Kind(indices, 3.6, 0.25),
 }
 """Each kind of change, by name."""
 _MOST_OF_A_KIND = 60
@@ -389,7 +365,7 @@ def rewrites(spot: Spot, kind: str) -> list[Rewrite]:
 def _same(spot: Spot, one: Rewrite) -> list[Rewrite]:
     """A change of an expression wherever the function has it, where that is in several statements."""
     tokens, text = spot.source.tokens, spot.source.text[one.start : one.end]
-    if not re.search(r"[^\w.]", text):
+    if not re.search(r"[^\w.]", text) or not re.search(r"\w", text):
         return []
     first, last = spot.function.start, min(spot.function.stop, len(tokens) - 1)
     starts = {tokens[i].start for i in range(first, last)}

@@ -91,12 +91,14 @@ class Scope:
         operands: all that stand in it, in order.
         unused: names that are declared and never used.
         fields: of each structure, with their sorts.
+        outside: constants outside of functions, and how often each stands in the file.
     """
 
     ranges: tuple[tuple[str, range, str], ...]
     operands: tuple[Operand, ...]
     unused: frozenset[str]
     fields: Mapping[str, Mapping[str, str]]
+    outside: Mapping[str, int]
 
     def at(self, index: int) -> dict[str, str]:
         """Names that are known at a token, with their sorts."""
@@ -108,16 +110,19 @@ def scope(source: Source, start: int, stop: int) -> Scope:
     """Of the function at some tokens."""
     function = range(start, stop)
     inside = [(i, sort) for i, sort in declarations(source) if i in function]
-    outside = {source.tokens[i].text: sort for i, sort in declarations(source) if _is_outside(source, i)}
-    found = [(name, function, sort) for name, sort in (_defined(source) | outside).items()]
+    outside = _defined(source) | _enumerated(source)
+    outside |= {source.tokens[i].text: sort for i, sort in declarations(source) if _is_outside(source, i)}
+    found = [(name, function, sort) for name, sort in outside.items()]
     found += [(source.tokens[i].text, _known(source, i, stop), sort) for i, sort in inside]
     fields = _fields(source)
     members = {name: sort for of_one in fields.values() for name, sort in of_one.items()}
     own = Counter(source.tokens[i].text for i in function)
     everywhere, names = _words(source), {source.tokens[i].text for i, _ in inside}
-    unused = frozenset(name for name, *_ in found if (own if name in names else everywhere)[name] == 1)
+    once = {name for name, *_ in found if (own if name in names else everywhere)[name] == 1}
+    unused = frozenset(once - _of_macros(source))
     operands = tuple(_operands(source, function, {name: sort for name, _, sort in found}, members))
-    return Scope(tuple(found), operands, unused, fields)
+    constants = {name: everywhere[name] for name in outside}
+    return Scope(tuple(found), operands, unused, fields, constants)
 
 
 @lru_cache(maxsize=32)
@@ -155,18 +160,50 @@ def _words(source: Source) -> Counter[str]:
     return Counter(re.findall(r"[A-Za-z_]\w*", source.text))
 
 
+@lru_cache(maxsize=32)
+def _of_macros(source: Source) -> frozenset[str]:
+    """Words of what macros stand for: a function may use them by a macro's name. A macro's own name is none."""
+    bodies = re.findall(
+        r"^[ \t]*#[ \t]*define[ \t]+\w+((?:[^\n\\]|\\.)*)", source.text, re.MULTILINE | re.DOTALL
+    )
+    return frozenset(word for body in bodies for word in re.findall(r"[A-Za-z_]\w*", body))
+
+
 def _is_outside(source: Source, i: int) -> bool:
     """A constant or variable outside of functions and structures; a template's parameter."""
     brace = source.parent[i]
-    return brace < 0 or source.tokens[max(brace - 1, 0)].kind == "text"
+    while brace >= 0 and source.tokens[brace].text == "{":
+        words = [token.text for token in source.tokens[max(brace - 2, 0) : brace]]
+        if "namespace" not in words and not (brace and source.tokens[brace - 1].kind == "text"):
+            return False
+        brace = source.parent[brace]
+    return brace < 0
+
+
+def _enumerated(source: Source) -> dict[str, str]:
+    """Constants of enumerations that have no scope of their own."""
+    found = dict[str, str]()
+    for i, token in enumerate(source.tokens):
+        if token.text == "enum":
+            opened = next(
+                (j for j in range(i + 1, i + 5) if source.tokens[j : j + 1] and source.tokens[j].text == "{"),
+                0,
+            )
+            if opened and source.tokens[i + 1].text not in ("class", "struct"):
+                parts = (a for a, b in source.parts(opened) if b > a and source.tokens[a].kind == "name")
+                found |= {source.tokens[a].text: "integer" for a in parts}
+    return found
 
 
 def _defined(source: Source) -> dict[str, str]:
-    """Numbers that are macros."""
+    """Numbers that are macros, and what is made of such alone."""
     found = dict[str, str]()
     for name, value in _DEFINE.findall(source.text):
+        made = {found.get(word, "") for word in re.findall(r"[A-Za-z_]\w*", value.split("//")[0])}
         if re.search(r"\d", value):
             found[name] = "real" if re.search(r"\d\.\d*|\df\b|INFINITY|FLT_", value) else "integer"
+        elif made and "" not in made:
+            found[name] = "real" if "real" in made else "integer"
     return found
 
 

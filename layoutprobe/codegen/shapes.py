@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -54,8 +55,12 @@ def _without(spot: Spot, node: Node, k: int) -> Rewrite:
 
 def _instead(spot: Spot, node: Node, part: Node) -> Rewrite:
     """A part in place of all, in brackets where operators join it."""
-    text = spot.text(part)
-    return spot.replace(node.first, node.last, f"({text})" if part.kind in BINDING else text, "terms")
+    text, tokens = spot.text(part), spot.source.tokens
+    bracketed = node.first > 0 and node.last < len(tokens) and tokens[node.first - 1].text == "("
+    whole = bracketed and tokens[node.last].text == ")"
+    return spot.replace(
+        node.first, node.last, f"({text})" if part.kind in BINDING and not whole else text, "terms"
+    )
 
 
 def _untested(spot: Spot) -> Iterator[Rewrite]:
@@ -81,29 +86,29 @@ def brackets(spot: Spot) -> Iterator[Rewrite]:
                     one.first, other.last, f"({spot.source.slice(one.first, other.last)})", "brackets"
                 )
         for call in node.parts:
-            if call.kind == "call" and call.parts and call.parts[0].kind == "sum":
-                yield from _out_of_call(spot, call)
+            if call.kind == "call":
+                yield from (_out_of_call(spot, call, part) for part in call.parts if part.kind == "sum")
 
 
 def _into_call(spot: Spot, node: Node) -> Iterator[Rewrite]:
-    """`f(a + b)` for `f(a) + b`."""
+    """`f(a + b, c)` and `f(a, c + b)` for `f(a, c) + b`."""
     source = spot.source
     for one, other in zip(node.parts, node.parts[1:], strict=False):
         call = one.parts[-1] if one.parts else None
         if call is not None and call.kind == "call" and call.parts and call.last == one.last:
             added = source.text[source.tokens[one.last - 1].end : source.tokens[other.last - 1].end]
-            at = call.parts[0].last
-            text = source.slice(one.first, at) + added + source.slice(at, one.last)
-            yield spot.replace(one.first, other.last, text, "brackets")
+            for at in [part.last for part in call.parts[:1] + call.parts[:0:-1]]:
+                text = source.slice(one.first, at) + added + source.slice(at, one.last)
+                yield spot.replace(one.first, other.last, text, "brackets")
 
 
-def _out_of_call(spot: Spot, call: Node) -> Iterator[Rewrite]:
+def _out_of_call(spot: Spot, call: Node, part: Node) -> Rewrite:
     """`(f(a, c) + b)` for `f(a + b, c)`."""
-    source, terms = spot.source, call.parts[0].parts
+    source, terms = spot.source, part.parts
     kept = source.text[source.tokens[call.first - 1].start : source.tokens[terms[-2].last - 1].end]
     moved = source.text[source.tokens[terms[-2].last - 1].end : source.tokens[terms[-1].last - 1].end]
     rest = source.text[source.tokens[terms[-1].last - 1].end : source.tokens[call.last - 1].end]
-    yield spot.replace(call.first - 1, call.last, f"({kept}{rest}{moved})", "brackets")
+    return spot.replace(call.first - 1, call.last, f"({kept}{rest}{moved})", "brackets")
 
 
 def _around(spot: Spot, node: Node) -> Iterator[Rewrite]:
@@ -146,7 +151,8 @@ def tests(spot: Spot) -> Iterator[Rewrite]:
     names = {one.text for one in spot.scope.operands if one.first in spot.within}
     near = sorted(known, key=lambda text: -sum(name in text for name in names))
     sizes = (f"{name} < {size}" for name in sorted(names) for size in _sizes_of(spot, name))
-    texts = [text for text in dict.fromkeys((*sizes, *near)) if text not in own][:_MOST_TESTS]
+    both = [text for one in near for text in (one, *_exchanged(spot, one))]
+    texts = [text for text in dict.fromkeys((*sizes, *both)) if text not in own][:_MOST_TESTS]
     for text in texts:
         for node in _tested(spot):
             yield spot.behind(node.last - 1, f" && {text}", "tests")
@@ -155,7 +161,28 @@ def tests(spot: Spot) -> Iterator[Rewrite]:
             yield Rewrite(start, start, f"if ({text}) ", "tests")
 
 
-_MOST_TESTS = 8
+_MOST_TESTS = 12
+
+
+def _exchanged(spot: Spot, text: str) -> Iterator[str]:
+    """A condition in names that are declared beside its own: one operand's row is another one's column."""
+    own = set(re.findall(r"[A-Za-z_]\w*", text))
+    for tree in spot.statements:
+        if tree.kind == "list" and tree.last <= spot.within.start:
+            names = [
+                spot.source.tokens[part.parts[0].last - 1].text
+                for part in tree.parts
+                if part.kind == "assignment"
+            ]
+            names = [name for name in names if name in spot.names]
+            inside = own & set(names)
+            if len(inside) == 1 and len(names) == _PAIR:
+                (was,) = inside
+                now = names[1 - names.index(was)]
+                yield re.sub(rf"\b{was}\b", now, text)
+
+
+_PAIR = 2
 
 
 def _sizes_of(spot: Spot, name: str) -> Iterator[str]:
@@ -185,6 +212,8 @@ def _tested(spot: Spot) -> Iterator[Node]:
         if node.kind == "choice" and len(node.parts) > 2:
             head = node.parts[0]
             yield head.parts[0] if head.kind == "group" and len(head.parts) == 1 else head
+        elif node.kind == "assignment" and node.parts[-1].kind in ("comparison", "all"):
+            yield node.parts[-1]
         elif node.kind == "call" and tokens[node.first - 1].text in ("if", "while") and len(node.parts) == 1:
             yield node.parts[0]
         elif node.kind == "call" and tokens[node.first - 1].text == "for" and len(node.parts) == 1:

@@ -195,3 +195,24 @@ def named(spot: Spot) -> Iterator[Rewrite]:
             for name, value in reversed(values.items()):
                 if spot.text(node) in value:
                     yield spot.replace(node.first, node.last, name, "named")
+
+
+def indices(spot: Spot) -> Iterator[Rewrite]:
+    """An integer of the function in place of a whole index: those first whose values have names of the index."""
+    values = dict[str, tuple[set[str], int]]()
+    for tree in spot.statements:
+        for node in tree.walk():
+            if node.kind == "assignment" and len(node.parts) == 2 and node.last <= spot.within.start:
+                name = spot.source.tokens[node.parts[0].last - 1].text
+                if name in spot.names and spot.names[name].sort == "integer":
+                    values[name] = (set(re.findall(r"[A-Za-z_]\w*", spot.text(node.parts[1]))), node.first)
+    for node in spot.tree.walk():
+        if node.kind == "index" and len(node.parts) == 1 and node.parts[0].kind in BINDING:
+            whole = node.parts[0]
+            own = set(re.findall(r"[A-Za-z_]\w*", spot.text(whole)))
+            ranked = sorted(values, key=lambda name: (-len(values[name][0] & own), -values[name][1]))
+            for name in ranked[:_MOST_INDICES]:
+                yield spot.replace(whole.first, whole.last, name, "indices")
+
+
+_MOST_INDICES = 5

@@ -151,6 +151,9 @@ def region_of(source: Source, rewrite: Rewrite) -> Region | None:
         return None
     first, last = touched[0], touched[-1]
     statement = source.around(first)
+    if ";" in rewrite.text and rewrite.start == rewrite.end:  # a statement more, before or behind one
+        after = first and tokens[touched[0] - 1].text == ";" and tokens[touched[0]].start > rewrite.start
+        return _whole(source, source.around(first - 1) if after else statement, rewrite)
     if not (statement.start <= first and last < statement.stop) or _is_of_compiler(source, statement, first):
         return None
     while True:

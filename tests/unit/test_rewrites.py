@@ -108,6 +108,138 @@ def test_the_right_text_is_offered_early(right: str, wrong: str) -> None:
     assert words(KERNEL) in found[:FIRST]
 
 
+HEAD = """\
+#include <hip/hip_runtime.h>
+#define GROUP 32
+#define PER_LANE 4
+#define TEAM (GROUP / PER_LANE)
+namespace { constexpr float LOG2E = 1.44269504f; }
+enum { BM = 32, BN = 64 };
+struct Problem { int m, n, k; };
+struct Part { float t, p; };
+"""
+SMALL = (
+    ("0.044715f", "0.44715f", "float gelu(float x) { return tanhf(x + 0.044715f * x * x * x); }"),
+    ("= 1e-5f", "= 1e-6f", "float f(float x) { const float eps = 1e-5f; return rsqrtf(x + eps); }"),
+    ("240.0f", "448.0f", "float f(float x) { return fminf(x, 240.0f); }"),
+    ("(int)rintf(f)", "(int)f", "int8_t f(float f) { return (int8_t)(int)rintf(f); }"),
+    (
+        "<int8_t>(rintf(f * 2))",
+        "<int8_t>(f * 2)",
+        "int8_t f(float f) { return static_cast<int8_t>(rintf(f * 2)); }",
+    ),
+    (
+        "(u + 0x7fffu + ((u >> 16) & 1u)) >> 16",
+        "u >> 16",
+        "unsigned f(unsigned u) { return (u + 0x7fffu + ((u >> 16) & 1u)) >> 16; }",
+    ),
+    ("k < K;", "k + 16 <= K;", "void f(int K) { for (int k = 0; k < K; k += 16) { g(k); } }"),
+    ("k + 16 <= K;", "k < K;", "void f(int K) { for (int k = 0; k + 16 <= K; k += 16) { g(k); } }"),
+    ("at >= n", "at + 4 > n", "void f(int at, int n) { if (at >= n) return; g(at); }"),
+    ("SWZ(r, 2 * s + 1)", "SWZ(r, 2 * s) + 1", "int f(int r, int s) { return t[SWZ(r, 2 * s + 1)]; }"),
+    ("m / LOG2E", "m", "void f(float m, float l) { out[0] = m / LOG2E + logf(l); g(l * LOG2E); }"),
+    (
+        "x += up(x, 4);",
+        "",
+        "float f(float x) {\n  x += up(x, 1);\n  x += up(x, 2);\n  x += up(x, 4);\n  return x; }",
+    ),
+    (
+        "x += up(x, 1);",
+        "",
+        "float f(float x) {\n  x += up(x, 4);\n  x += up(x, 2);\n  x += up(x, 1);\n  return x; }",
+    ),
+    (
+        "b1 = nb1;",
+        "",
+        "void f(v8 b0, v8 b1, v8 nb0, v8 nb1) {\n  b0 = nb0;\n  b1 = nb1;\n  g(b0, b1); }",
+    ),
+    (
+        "acc = {}; for (int",
+        "for (int",
+        "void f(int o, int K) { v8 acc = {}; for (;;) { acc = {}; for (int k = 0; k < K; ++k) { acc = w(acc); } } }",
+    ),
+    (
+        "for (auto& lp_each : acc) lp_each = {};",
+        "",
+        "void f(int K) { float acc[4] = {}; for (;;) { for (auto& lp_each : acc) lp_each = {};"
+        " for (int k = 0; k < K; ++k) acc[k % 4] += h(k); } }",
+    ),
+    ("4 * g + 8 * q", "16 * g + 4 * q", "int f(int g, int q, int i) { const int m = 4 * g + 8 * q + i; }"),
+    ("v / 4 * 8 + 4 * u + v % 4", "v + 16 * u", "int f(int u, int v) { int r = v / 4 * 8 + 4 * u + v % 4; }"),
+    (
+        "c + i < n",
+        "c < n",
+        "void f(int c, int n) { for (int i = 0; i < 4; ++i) { if (c + i < n) v[i] = p[i]; } }",
+    ),
+    ('"+v"(d)', '"=v"(d)', 'void f(v8 d, v8 a) { asm volatile("v_x %0, %1, %0" : "+v"(d) : "v"(a)); }'),
+    ("m / p.n % p.m", "m / p.n", "int f(Problem p, int m) { const int r = m / p.n % p.m; return r; }"),
+    (
+        "h / (heads / kv_heads)",
+        "h % kv_heads",
+        "int f(int h, int heads, int kv_heads) { int g = h / (heads / kv_heads); }",
+    ),
+    (
+        "ceil(p.n, BN)",
+        "ceil(p.m, BM)",
+        "int f(Problem p) { const int across = ceil(p.n, BN); return across; }",
+    ),
+    ("(wave & 1) * 16", "(wave >> 1) * 16", "int f(int wave) { const int n0 = (wave & 1) * 16; return n0; }"),
+    ("e < o", "e > o", "bool f(int e, int o, float v, float w) { return v > w || (v == w && e < o); }"),
+    (
+        "c ? a - b : a + b",
+        "c ? a + b : a - b",
+        "float f(bool c, float a, float b) { return c ? a - b : a + b; }",
+    ),
+    (
+        "if (t == 0) first = v;",
+        "first = v;",
+        "void f(float v, float first) { for (int t = 0; t < 4; ++t) { if (t == 0) first = v; } }",
+    ),
+    ("kept[threadIdx.y]", "kept[threadIdx.x / 32]", "int f() { g(threadIdx.y); int r = kept[threadIdx.y]; }"),
+    (
+        "b.t * f(b.p)",
+        "b.t",
+        "float h(Part a, Part b) { float r = a.t * f(a.p) + b.t * f(b.p); return r; }",
+    ),
+    ("h.y * h.y", "h.x * h.y", "void f(Part h) { s += h.x * h.x + h.y * h.y; }"),
+    (
+        "sa[row]",
+        "sa[m0 + x]",
+        "void f(int m0, int x, int u) { const int row = m0 + 8 * u; y[row] = sa[row]; }",
+    ),
+    (
+        "B += z * strideB",
+        "B += z * strideA",
+        "#define C_(i) C[i * ldc + low * k]\nvoid f(int z, int strideA, int strideB, int ldc, int low, int x, int w) "
+        "{ A += z * strideA; B += z * strideB; }",
+    ),
+    ("(n % 8)", "(7 - n % 8)", "int f(int n, int w) { return w >> (4 * (n % 8)); }"),
+    ("TEAM / 2", "GROUP / 2", "void f(float v) { for (int d = TEAM / 2; d > 0; d >>= 1) v = h(v, d); }"),
+    (
+        "r < M && k0 + c < K",
+        "r < M",
+        "void f(int k0, int M, int K, int i) { const int r = i / 32, c = i % 32; const bool ok = r < M && k0 + c < K;"
+        " const bool b_ok = k0 + r < K; }",
+    ),
+)
+"""The same for more kinds of mistakes, each in a function of its own."""
+
+
+@pytest.mark.parametrize(("right", "wrong", "function"), SMALL)
+def test_the_right_text_of_a_small_function_is_offered(right: str, wrong: str, function: str) -> None:
+    assert function.count(right) == 1
+    text = HEAD + function
+    mistaken = text.replace(right, wrong)
+    source = Source(mistaken)
+    within = {
+        source.around(i)
+        for i, token in enumerate(source.tokens)
+        if token.start >= len(HEAD) and token.text != ";"
+    }
+    found = [Spot(source, one, [source], ()) for one in within if len(one)]
+    assert any(words(one.apply(mistaken)) == words(text) for spot in found for one in offered(spot)[:FIRST])
+
+
 def test_the_same_mistake_in_two_statements_is_one_change() -> None:
     lines = "    s[(2 * v + hi) * L + l] = p0;\n    s[(2 * v + hi) * L + 16 + l] = p1;\n"
     text = f"void f(int v, int hi, int l, float* s) {{ for (;;) {{\n{lines}  }} }}"

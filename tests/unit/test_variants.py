@@ -46,6 +46,14 @@ def test_the_smallest_that_can_be_chosen_is(old: str, new: str, near: str, chose
     assert TEXT[region.start : region.end] == chosen
 
 
+@pytest.mark.parametrize(("at", "text"), [("tile[row", "y = {}; "), ("\n  }\n  g", "\n    h();")])
+def test_a_statement_more_is_chosen_with_the_one_beside_it(at: str, text: str) -> None:
+    start = TEXT.index(at)
+    region = region_of(Source(TEXT), Rewrite(start, start, text, "series"))
+    assert region is not None
+    assert TEXT[region.start : region.end] == "tile[row][chunk] = x[k];"
+
+
 def test_a_declaration_is_not_chosen_as_a_whole() -> None:
     assert region_of(Source(TEXT), change("const int row", "const long row")) is None
 

@@ -1,0 +1,54 @@
+"""Names that belong together by a letter or word: m0, BM and p.m stand where n0, BN and p.n do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from layoutprobe.codegen.expressions import Rewrite, Spot
+from layoutprobe.codegen.renames import renamed
+from layoutprobe.codegen.scope import Operand
+
+_PAIRS = tuple(
+    (one, other)
+    for line in ("m n", "n k", "m k", "a b", "q k", "k v", "x y", "i j", "row col", "rows cols", "0 1", "1 2")
+    for one, other in (line.split(), line.split()[::-1])
+)
+_SHORT = 3
+"""Letters of a name in which each letter may be one that stands for something: wm, BM, lda."""
+
+
+def switched(name: str, one: str, other: str) -> str:
+    """A name with a letter or word of it in place of another one: `p.n` for `p.m`, `tile_cols` for `tile_rows`."""
+    head, dot, last = name.rpartition(".")
+    if len(one) == 1 and len(re.sub(r"\W|\d", "", last)) <= _SHORT:
+        return head + dot + last.replace(one, other).replace(one.upper(), other.upper())
+    last = re.sub(rf"(?<![a-z]){one}(?![a-z])", other, last)
+    last = re.sub(rf"(?<=[a-z0-9_]){one.capitalize()}(?![a-z])", other.capitalize(), last)
+    return head + dot + re.sub(rf"(?<![A-Z]){one.upper()}(?![A-Z])", other.upper(), last)
+
+
+def switches(spot: Spot, own: list[Operand]) -> Iterator[dict[str, str]]:
+    """Other names for some operands: of each pair those of the other letter, where all of them are known."""
+    for one, other in _PAIRS:
+        found = {operand.text: switched(operand.text, one, other) for operand in own}
+        found = {was: now for was, now in found.items() if was != now}
+        if found and all(now in spot.names for now in found.values()):
+            yield found
+
+
+def families(spot: Spot) -> Iterator[Rewrite]:
+    """All names of an expression at once: `ceil_div(p.n, BN)` for `ceil_div(p.m, BM)`."""
+    seen = set[tuple[int, ...]]()
+    nodes = sorted(spot.tree.walk(), key=lambda one: one.last - one.first)
+    for node in nodes:
+        own = [one for one in spot.scope.operands if node.first <= one.first < node.last]
+        own = [one for one in own if not spot.source.defines(one.last - 1) or "." in one.text]
+        key = tuple(one.first for one in own)
+        if len({one.text for one in own}) < 2 or key in seen or node.kind in ("index", "cast"):
+            continue
+        seen.add(key)
+        for names in switches(spot, own):
+            changed = [one for one in own if one.text in names]
+            if len(changed) > 1:
+                yield renamed(spot, changed, names)

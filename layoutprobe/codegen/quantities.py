@@ -1,0 +1,148 @@
+"""Numbers of a statement: a little more or less, constants that are known by name, weights of the terms of a sum."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+from difflib import SequenceMatcher
+from itertools import combinations, product
+from math import log
+
+from layoutprobe.codegen.expressions import (
+    Rewrite,
+    Spot,
+    between,
+    function_around,
+    scaled,
+    sums,
+    terms,
+)
+from layoutprobe.codegen.statements import Token
+
+
+def weights(spot: Spot) -> Iterator[Rewrite]:
+    """The rows of the other generation: 2*v + half for v + 8*half; or other factors of two terms."""
+    source, found = spot.source, list[Rewrite]()
+    for first, last in sums(source, spot.within):
+        added = terms(source, first, last)
+        if len(added) < 2 or any(sign == "-" for sign, _, _ in added):
+            continue
+        for (_, a, b), (_, c, d) in combinations(added, 2):
+            one, other = scaled(source, a, b), scaled(source, c, d)
+            middle = between(source, b, c)
+            for x, y in _pairs(one[1], other[1]):
+                text = _times(one[0], x) + middle + _times(other[0], y)
+                rows = {(x, y), (one[1], other[1])} == {("2", ""), ("", "8")}
+                rank = 0.0 if rows else 2.0 if one[1] and other[1] else 3.0
+                found.append(replace(spot.replace(a, d, text, "weights"), rank=rank))
+            for v, u in ((other, one), (one, other)):
+                if u[1] and not v[1]:
+                    text = f"{_bound(v[0])} / 4 * 8{middle}{_times(u[0], '4')} + {_bound(v[0])} % 4"
+                    found.append(replace(spot.replace(a, d, text, "weights"), rank=2.0))
+    yield from sorted(found, key=lambda one: one.rank)
+
+
+def _pairs(one: str, other: str) -> list[tuple[str, str]]:
+    """Factors of two terms, those first that are likely; all powers of two where both have one."""
+    powers = product(_POWERS, repeat=2) if one in _POWERS[1:] and other in _POWERS[1:] else ()
+    found = dict.fromkeys(((other, one), *_WEIGHTS, *powers))
+    return [pair for pair in found if pair != (one, other)]
+
+
+_WEIGHTS = (("2", ""), ("", "8"), ("", "2"), ("8", ""), ("", "4"), ("4", ""))
+"""Of a register's number and a half-wave's in the rows of generations and of CDNA."""
+_POWERS = ("", "2", "4", "8", "16")
+
+
+def _times(term: str, factor: str) -> str:
+    return f"{factor} * {_bound(term)}" if factor else term
+
+
+def _bound(term: str) -> str:
+    return term if re.fullmatch(r"[\w.]+|\(.*\)", term) else f"({term})"
+
+
+def numbers(spot: Spot) -> Iterator[Rewrite]:
+    """A number that is one more or less, twice or half of what stands there; an index in the other buffer."""
+    tokens = spot.source.tokens
+    near = Counter(
+        tokens[i].text for i in function_around(spot.source, spot.within.start) if is_whole(tokens[i])
+    )
+    common = [int(text) for text, _ in near.most_common(_MOST_NUMBERS)]
+    for i in spot.within:
+        if is_whole(tokens[i]):
+            value = int(tokens[i].text)
+            for other in dict.fromkeys((*_scales(value), value + 1, value - 1, *common, value * 4)):
+                if other >= 0 and other != value:
+                    yield spot.replace(i, i + 1, str(other), "numbers")
+
+
+def _scales(value: int) -> tuple[int, ...]:
+    """Twice and half; of a mask the next one and the one before."""
+    if value > 2 and value & (value + 1) == 0:
+        return value * 2 + 1, value // 2, value * 2
+    return value * 2, value // 2
+
+
+_MOST_NUMBERS = 4
+
+
+def is_whole(token: Token) -> bool:
+    """A number without a suffix, as sizes and indices are written."""
+    return token.kind == "number" and re.fullmatch(r"\d{1,6}", token.text) is not None
+
+
+_REAL = re.compile(r"((?=[\d.]*[.eE])\d*\.?\d*(?:[eE][+-]?\d{1,3})?)(f16|[fFlL]?)")
+_CONSTANTS = (
+    *("0.044715", "0.7978845608", "1.702", "1.44269504", "0.69314718", "0.70710678", "1e-5", "1e-6"),
+    *("448", "240", "57344", "127", "128", "255"),
+)
+"""Of GELU, logarithms to other bases, norms, and the largest numbers of 8 bits."""
+_NEAR = 12.0
+
+
+def constants(spot: Spot) -> Iterator[Rewrite]:
+    """A real constant with its point elsewhere, twice or half of it, its negative; a known one that is near."""
+    found = list[Rewrite]()
+    for i in spot.within:
+        token = spot.source.tokens[i]
+        real = _REAL.fullmatch(token.text) if token.kind == "number" else None
+        whole = is_whole(token) and int(token.text) >= _LEAST_LIMIT
+        if (real is None or not re.search(r"\d", real[1])) and not whole:
+            continue
+        text, suffix = (real[1], real[2]) if real is not None and not whole else (token.text, "")
+        value = Decimal(text)
+        if not value or abs(value.adjusted()) > _MOST_DIGITS:
+            continue
+        for late, other in _others(value, text, whole=whole):
+            new = other if whole else _real(other) + suffix
+            found.append(replace(spot.replace(i, i + 1, new, "constants"), rank=late))
+    yield from sorted(found, key=lambda one: one.rank)
+
+
+_LEAST_LIMIT = 100
+_MOST_DIGITS = 12
+
+
+def _others(value: Decimal, text: str, *, whole: bool) -> Iterator[tuple[float, str]]:
+    """What may be meant by a number, with how unlikely it is."""
+    if not whole:
+        yield from ((0.0, _plain(value / 10)), (0.1, _plain(value * 10)))
+        yield from ((0.6, _plain(value * 2)), (0.7, _plain(value / 2)), (0.8, _plain(-value)))
+    for known in _CONSTANTS:
+        other = Decimal(known)
+        if (whole and "." in known) or other == value or not 1 / _NEAR < other / abs(value) < _NEAR:
+            continue
+        like = SequenceMatcher(None, text.strip("0."), known.strip("0."), autojunk=False).ratio()
+        yield 1.5 - like + 0.3 * abs(log(other / abs(value))), known
+
+
+def _plain(value: Decimal) -> str:
+    return format(value, "f")
+
+
+def _real(text: str) -> str:
+    return text if re.search(r"[.e]", text) else f"{text}.0"
