@@ -40,15 +40,28 @@ class SilentProgram(Program):
         return error
 
 
+class Noting(Interpreter):
+    """Notes what numpy executes."""
+
+    by_numpy: list[Inst]
+
+    def _execute(self, which: Any, record: Record) -> None:
+        assert record.inst is not None
+        self.by_numpy.append(record.inst)
+        super()._execute(which, record)
+
+
 class Alone:
     """Many instructions, compiled together, each a program of its own.
 
     Attributes:
         insts: the instructions, at addresses of their own.
         bound: what the engine made of them.
+        by_numpy: the instructions that numpy has executed for C.
     """
 
     def __init__(self, insts: Sequence[Inst]) -> None:
+        self.by_numpy: list[Inst] = []
         self.insts = [replace(inst, pc=STEP * n) for n, inst in enumerate(insts)]
         end = Inst(0, 4, "s_endpgm", "SOPP")
         blocks = {}
@@ -67,6 +80,10 @@ class Alone:
         """C executes instruction n, and not numpy."""
         return self._record(n).symbol != "F_slow"
 
+    def moves_undefined_bits(self, n: int) -> bool:
+        """C moves those that instruction n stores or loads."""
+        return self._record(n).undefined != 0
+
     def _record(self, n: int) -> Record:
         first = self._heads[self.insts[n].pc] + 1
         return next(r for r in self.bound.records[first : first + 2] if r.inst is not None)
@@ -82,9 +99,9 @@ class Alone:
         waves.load(image.v, image.s[..., None], shadow.v, shadow.s[..., None])
         waves.at[:] = self._heads[self.insts[n].pc]
         with np.errstate(all="ignore"):
-            Interpreter(self.bound, machine, waves, 1 << 40).see(
-                machine.arena, regions_of(machine.arena, look=True)
-            ).run()
+            interpreter = Noting(self.bound, machine, waves, 1 << 40)
+            interpreter.by_numpy = self.by_numpy
+            interpreter.see(machine.arena, regions_of(machine.arena, look=True)).run()
         undefined = Image(waves.shadow.vgprs.copy(), waves.shadow.sgprs[..., 0].copy())
         self._undef_is_sound(waves, undefined)
         return Image(waves.regs.vgprs.copy(), waves.regs.sgprs[..., 0].copy()), undefined

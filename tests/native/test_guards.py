@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +22,6 @@ from oracle.undefined import random_shadow
 
 from layoutprobe import semantics
 from layoutprobe.engine.native import guards
-from layoutprobe.engine.native.interpreter import Interpreter
 from layoutprobe.engine.native.rows import rows_of
 from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import NULL, Inst
@@ -42,20 +40,6 @@ IN_C = (
     "v_mad_u32_u24", "v_xor_b32", "v_not_b32", "v_not_b16",
 )  # fmt: skip
 """Of these, numpy executes no form but those with DPP, and with signs changed where data moves or has 64 bits."""
-
-
-@pytest.fixture
-def by_numpy(monkeypatch: pytest.MonkeyPatch) -> list[Inst]:
-    """The instructions that numpy has executed for C."""
-    found: list[Inst] = []
-    run = Interpreter._execute
-
-    def noted(self: Interpreter, which: Any, record: Any) -> None:
-        found.append(record.inst)
-        run(self, which, record)
-
-    monkeypatch.setattr(Interpreter, "_execute", noted)
-    return found
 
 
 def _anywhere(rng: np.random.Generator, image: Image) -> Image:
@@ -142,7 +126,7 @@ def _vector(family: str) -> tuple[Inst, ...]:
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("family", FAMILY)
-def test_what_is_undefined_beside_what_is_read_costs_nothing(family: str, by_numpy: list[Inst]) -> None:
+def test_what_is_undefined_beside_what_is_read_costs_nothing(family: str) -> None:
     """The other half, the registers that are written, and lanes that are off."""
     with speaking(FAMILY[family]):
         alone = Alone(_vector(family))
@@ -152,7 +136,7 @@ def test_what_is_undefined_beside_what_is_read_costs_nothing(family: str, by_num
             everything = Image(np.full_like(image.v, 0xFFFFFFFF), np.zeros_like(image.s))
             for shadow in (_in_lanes_that_are_off(rng, image), _unread(inst, everything)):
                 assert not _difference(alone, n, image, shadow), inst
-    assert not by_numpy
+        assert not alone.by_numpy
 
 
 def _unread(inst: Inst, shadow: Image) -> Image:
@@ -169,7 +153,7 @@ def _unread(inst: Inst, shadow: Image) -> Image:
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("family", FAMILY)
-def test_rules_that_c_knows(family: str, by_numpy: list[Inst]) -> None:
+def test_rules_that_c_knows(family: str) -> None:
     with speaking(FAMILY[family]):
         alone = Alone(
             [i for i in _vector(family) if not any(o.neg or (o.abs and o.bits == 64) for o in i.src)]
@@ -179,7 +163,7 @@ def test_rules_that_c_knows(family: str, by_numpy: list[Inst]) -> None:
             rng = generator(inst.name, n)
             image = filled(inst, rng)
             assert not _difference(alone, n, image, random_shadow(rng, image)), inst
-    assert not {inst.name for inst in by_numpy}
+        assert not {inst.name for inst in alone.by_numpy}
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,7 @@ def atomic_template(inst: Inst, layout: Layout) -> Template | None:
         writes=writes,
         form=form,
         line=None,
+        undefined=0,
     )
 
 

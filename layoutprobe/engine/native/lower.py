@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
-from layoutprobe.engine.native.forms import OFFSETS, Form
+from layoutprobe.engine.native.forms import IMMEDIATES, OFFSETS, Form
 from layoutprobe.engine.native.guards import EVERY_LANE, Guard
 from layoutprobe.engine.native.indexed import MOVES_BY_M0, picks_registers
 from layoutprobe.engine.native.steps import Step, Steps
@@ -45,6 +45,7 @@ class Record:
             defined (-1: there as well).
         jump: a record that immediate 0 leads to, as a distance.
         line: what it writes into the log.
+        undefined: see Template.
     """
 
     symbol: str
@@ -60,6 +61,7 @@ class Record:
     plain: int = -1
     jump: int | None = None
     line: Line | None = None
+    undefined: int = 0
 
     @cached_property
     def registers(self) -> int:
@@ -210,8 +212,12 @@ class _Lowering:
             for m in (plain[n], *range(at[n], at[n + 1])):
                 record = self.records[m]
                 record.resume = at[n + 1]
-                if record.symbol == MOVES_BY_M0:  # it may bring undefined bits into the plain copy
+                # Both may bring undefined bits into the plain copy.
+                if record.symbol == MOVES_BY_M0:
                     record.immediates = (*record.immediates, record.resume - m)
+                elif record.undefined:
+                    record.offsets = (*_filled(record.offsets, OFFSETS - 1), record.undefined)
+                    record.immediates = (*_filled(record.immediates, IMMEDIATES - 1), record.resume - m)
 
     def _instruction(self, step: Step, block: Block, held: dict[object, bool] | None) -> int:
         immediates = step.immediates
@@ -222,7 +228,11 @@ class _Lowering:
         elif held:
             _overwrite(held, (d for half in (step.inst, *step.inst.pair) for d in half.dst))
         record = Record(step.symbol, step.inst.pc, step.offsets, immediates, step.inst, step.executor, block)
-        record.line = step.template.line if step.template is not None and self.logged else None
+        if step.template is not None:
+            record.line, record.undefined = (
+                step.template.line if self.logged else None,
+                step.template.undefined,
+            )
         return self._add(record)
 
     def _fragments(self, template: Template, held: dict[object, bool] | None) -> tuple[int, ...]:
@@ -258,6 +268,10 @@ def _room(steps: Sequence[Step]) -> int:
     lines = [step.template.line for step in steps if step.template is not None]
     room = sum(line.places * line.words for line in lines if line is not None)
     return room if room <= _MOST_ROOM else 0
+
+
+def _filled(entries: tuple[int, ...], count: int) -> tuple[int, ...]:
+    return (*entries, *(0 for _ in range(count - len(entries))))
 
 
 def _overwrite(held: dict[object, bool], operands: Iterable[Operand]) -> None:

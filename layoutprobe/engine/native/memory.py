@@ -14,6 +14,7 @@ from layoutprobe.semantics.operands import constant_bits
 
 _WHOLE = ("lds", "global")
 """Memories for which there is a way of their own for waves of which all lanes are active, and that nobody watches."""
+_MOVES = 1 << 31
 _BASE = -BASE_ADDRESS & 0xFFFF_FFFF_FFFF_FFFF
 
 
@@ -81,6 +82,7 @@ def _lds(inst: Inst, access: Access, layout: Layout) -> Template | None:
     offsets = [n * step for n, step in zip(given, access.steps, strict=True)] if access.steps else []
     reads, writes = access.moved(data)
     form = access.form("lds")
+    how = access.width.signed | {None: 0, 0: 2, 1: 4}[access.width.half]
     return Template(
         form.symbol,
         (layout.offset(address), *(o.index for o in data)),
@@ -90,6 +92,7 @@ def _lds(inst: Inst, access: Access, layout: Layout) -> Template | None:
         form=form,
         line=access.line(layout),
         active=True,
+        undefined=_MOVES | access.width.size | how << 8 | access.places << 12 | (not access.load) << 16,
     )
 
 

@@ -46,6 +46,7 @@ class Template:
         active: of these only bits in active lanes.
         moves: registers whose undefined bits it moves to those that are written.
         moved: which offsets are of either, as bits.
+        undefined: how C moves undefined bits between registers and LDS; c/undefined.h.
         writes: registers that it defines, and how.
         fragments: of a matrix instruction: registers of A and B, and how they are expanded.
         form: the function itself where it is not part of the runtime.
@@ -63,6 +64,7 @@ class Template:
     active: bool = False
     moves: tuple[Operand, ...] = ()
     moved: int = 0
+    undefined: int = 0
 
 
 @dataclass(frozen=True)

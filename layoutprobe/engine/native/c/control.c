@@ -315,6 +315,8 @@ static void pass_barrier(Ctx *c, Wave *first, u64 group) {
   if (c->sieve) c->sieve->intervals[group]++;
 }
 
+int move_undefined(Wave *w, const Ins *i, Ctx *c);  // undefined.h
+
 // Runs one workgroup until it has ended (0), must wait for numpy (1), its waves had a turn (2), or only those are
 // left that spin (3).
 static int run_group(Ctx *c, u64 group) {
@@ -341,6 +343,11 @@ static int run_group(Ctx *c, u64 group) {
       }
     const Ins *i = c->program + w->at;
     int why = i->fn(w, i, c);
+    const Ins *at = c->program + w->at;
+    if (why == SLOW && at->fn != F_slow && move_undefined(w, at, c)) {
+      w->at += at->k[7];
+      why = READY;
+    }
     if (why == SLICED) {
       w->status = MET;
       ahead = !ahead;

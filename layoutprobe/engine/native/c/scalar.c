@@ -1,5 +1,5 @@
 // Scalar loads. Forms of other loads and stores are made for the kernels that need them: see native/memory.py.
-#include "memory.h"
+#include "undefined.h"
 
 // Scalar loads of k2 dwords: o0 base, o1 where to. o2 an offset in a scalar register where k3 says so.
 FORM(F_s_load) {
