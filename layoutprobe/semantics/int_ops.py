@@ -88,7 +88,8 @@ def _perm_uniform(high: Array, low: Array, selector: int) -> Array:
     return high if result is None else result
 
 
-def _perm_rule(values: Any, shadows: Any, widths: Any) -> Any:
+def picked_bytes(values: Any, shadows: Any, widths: Any) -> Any:
+    """Rule of V_PERM_B32."""
     # Constant selectors (12 and up) produce defined bytes whatever the data.
     moved = _perm(shadows[0], shadows[1], values[2])
     for i in range(4):
@@ -97,7 +98,7 @@ def _perm_rule(values: Any, shadows: Any, widths: Any) -> Any:
     return [np.where(shadows[2] != 0, U(0xFFFFFFFF), moved)]
 
 
-vop("v_perm_b32", "u32", "u32 u32 u32", _perm, _perm_rule)
+vop("v_perm_b32", "u32", "u32 u32 u32", _perm, picked_bytes)
 
 
 def _align(step: int, mask: int) -> Compute:

@@ -24,7 +24,7 @@ from layoutprobe import semantics
 from layoutprobe.engine.native import guards
 from layoutprobe.engine.native.rows import rows_of
 from layoutprobe.errors import ExecutionError
-from layoutprobe.isa.inst import NULL, Inst
+from layoutprobe.isa.inst import NULL, Inst, Operand
 from layoutprobe.semantics.operands import width_of
 from native.alone import Alone
 from native.test_rows import PARTS, executable, filled, forms_of, forms_of_part, same
@@ -37,7 +37,8 @@ IN_C = (
     "v_cmp_eq_u16", "v_cndmask_b32", "v_cndmask_b16", "v_mov_b16", "v_mov_b32", "v_lshlrev_b32", "v_ashrrev_i32",
     "v_lshrrev_b16", "v_lshlrev_b64", "v_bfe_u32", "v_lshl_or_b32", "v_alignbit_b32", "v_pack_b32_f16",
     "v_add_nc_u32", "v_add_nc_u16", "v_lshl_add_u32", "v_add_co_u32", "v_add_co_ci_u32", "v_mul_lo_u32",
-    "v_mad_u32_u24", "v_xor_b32", "v_not_b32", "v_not_b16",
+    "v_mad_u32_u24", "v_xor_b32", "v_not_b32", "v_not_b16", "v_and_b32", "v_or_b16",
+    "v_and_or_b32", "v_or3_b32", "v_bfi_b32",
 )  # fmt: skip
 """Of these, numpy executes no form but those with DPP, and with signs changed where data moves or has 64 bits."""
 
@@ -139,6 +140,30 @@ def test_what_is_undefined_beside_what_is_read_costs_nothing(family: str) -> Non
         assert not alone.by_numpy
 
 
+def _packing() -> list[Inst]:
+    """V_PERM_B32 with selectors that make bytes of data, of signs and of nothing."""
+    high, low, target = (Operand("v", n, fmt="B32") for n in (2, 4, 8))
+    selectors = [
+        Operand("v", 6),
+        Operand("s", 20),
+        *(Operand("literal", value=n) for n in (0x05040100, 0x0C070C03)),
+    ]
+    return [Inst(0, 8, "v_perm_b32", "VOP3", (target,), (high, low, selector)) for selector in selectors]
+
+
+@pytest.mark.parametrize("family", ["RDNA3", "CDNA4"])
+def test_bytes_that_are_picked(family: str) -> None:
+    with speaking(FAMILY[family]):
+        alone = Alone(_packing())
+        for n, inst in enumerate(alone.insts):
+            rng = generator(inst.name, n)
+            image = filled(inst, rng)
+            for selector in (image.v[6], image.s[20]):
+                selector &= np.uint32(0x0F0F0F0F)
+            assert not _difference(alone, n, image, random_shadow(rng, image)), inst
+        assert not alone.by_numpy
+
+
 def _unread(inst: Inst, shadow: Image) -> Image:
     executor = semantics.bind(inst)
     assert executor is not None
@@ -177,6 +202,8 @@ def test_rules_that_c_knows(family: str) -> None:
         ("_CONTROL", "_DATA", "v_cndmask_b32"),
         ("_LANES", "_ALL", "v_cndmask_b32"),
         ("_MOVED", "_SPREAD", "v_mov_b16"),
+        ("_PICKED", "_MOVED", "v_perm_b32"),
+        ("_NUMBER", "_ALL", "v_and_b32"),
     ],
 )
 def test_wrong_guards_are_seen(name: str, instead: str, of: str, monkeypatch: pytest.MonkeyPatch) -> None:

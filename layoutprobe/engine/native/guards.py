@@ -16,10 +16,23 @@ import numpy as np
 from layoutprobe.engine.native.forms import Form, folds
 from layoutprobe.engine.native.rows import FLAG, Row
 from layoutprobe.engine.native.template import HIGH_HALF, LOW_HALF, WHOLE, Template, registers_of
-from layoutprobe.isa.inst import Inst, Operand
-from layoutprobe.semantics.definedness import OnlyBits, Transport, Upward, any_undefined, select, union
+from layoutprobe.isa.inst import EXEC_LO, Inst, Operand
+from layoutprobe.semantics.definedness import (
+    OnlyBits,
+    Transport,
+    Upward,
+    and_or,
+    any_undefined,
+    bit_insert,
+    bitwise_and,
+    bitwise_or,
+    or3,
+    select,
+    union,
+)
+from layoutprobe.semantics.int_ops import picked_bytes
 from layoutprobe.semantics.op import Modified
-from layoutprobe.semantics.operands import width_of
+from layoutprobe.semantics.operands import constant_bits, width_of
 
 Range = tuple[int, int, int]
 """First register, how many, and how they are read or written: what they are in c/control.c."""
@@ -28,14 +41,15 @@ NARROW, LANES = 4, 5
 """How else than in template.py a result is defined: 16 bits of a whole register, or a bit for each lane."""
 
 # How a range is read: which part of a register, and as of which half of a dual instruction.
-_ALL, _LOW, _HIGH, _LANES = 0, 1, 2, 11
+_ALL, _LOW, _HIGH, _LANES, _NUMBER = 0, 1, 2, 11, 12
 _MAGNITUDE = {_ALL: 3, _LOW: 4, _HIGH: 5}
 _PARTS = {0xFFFFFFFF: _ALL, 0xFFFF: _LOW, 0xFFFF0000: _HIGH, **{0xFF << 8 * n: 6 + n for n in range(4)}}
 _SECOND, EVERY_LANE = 16, 32
 """EVERY_LANE: those that are off count, too."""
 _DATA, _CONTROL = 64, 128
 """Undefined bits go where the rule says, or spoil all of the result; of what is neither they are numpy's."""
-_NONE, _SPREAD, _UNION, _UPWARD, _MOVED = range(5)
+_NONE, _SPREAD, _UNION, _UPWARD, _MOVED, _PICKED = range(6)
+_BY_VALUE = {bitwise_and: 6, bitwise_or: 7, and_or: 8, or3: 9, bit_insert: 10}
 
 
 @dataclass(frozen=True)
@@ -56,8 +70,8 @@ class Guard:
 
 def guard_of_rows(inst: Inst, rows: Sequence[Row], form: Form) -> Guard:
     """The guard of an instruction that is rows."""
-    laws = [_law(inst, row) for row in rows]
-    moves = any(law.rule == _MOVED for law in laws)
+    laws = [_law(inst, row, alone=len(rows) == 1) for row in rows]
+    moves = any(law.rule in (_MOVED, _PICKED) for law in laws)
     if moves and any(law.rule == _NONE for law in laws):  # all or nothing is moved
         laws = [_STRICT] * len(laws)
     reads = [r for n, (row, law) in enumerate(zip(rows, laws, strict=True)) for r in _reads(n, row, law)]
@@ -91,7 +105,7 @@ class _Law:
 _STRICT = _Law(_NONE)
 
 
-def _law(inst: Inst, row: Row) -> _Law:
+def _law(inst: Inst, row: Row, *, alone: bool) -> _Law:
     """The rule of a row; as numpy's it is for active lanes, and what DPP fetches is only moved."""
     parts = tuple(_part(o, kind) for o, kind in zip(row.sources, row.kinds, strict=True))
     strict = _Law(_NONE, parts=parts)
@@ -104,7 +118,8 @@ def _law(inst: Inst, row: Row) -> _Law:
     everything = frozenset(range(len(row.sources)))
     moved = _moved(inst, row)
     if moved is not None:
-        return _Law(_MOVED, moved, parts)
+        picks = row.rule is picked_bytes and not _is_number(row.sources[2])
+        return strict if picks and not alone else _Law(_PICKED if picks else _MOVED, moved, parts)
     if row.lanes is not None or any(o.abs and width_of(k) == 64 for o, k in _typed(row)):
         return strict
     if isinstance(row.rule, OnlyBits):
@@ -118,6 +133,9 @@ def _law(inst: Inst, row: Row) -> _Law:
         return strict
     if isinstance(row.rule, Upward):
         return _Law(_UPWARD, everything if row.rule.data is None else frozenset(row.rule.data), parts)
+    if row.rule in _BY_VALUE and alone and all(_is_number(o) or registers_of(o)[1] for o in row.sources):
+        numbers = (_NUMBER if _is_number(o) else p for o, p in zip(row.sources, parts, strict=True))
+        return _Law(_BY_VALUE[row.rule], everything, tuple(numbers))
     return _Law(_UNION, everything, parts) if row.rule is union else strict
 
 
@@ -128,7 +146,7 @@ def _moved(inst: Inst, row: Row) -> frozenset[int] | None:
         return None
     if isinstance(rule, Transport) and rule.function is compute.compute:
         data = frozenset(rule.data)
-    elif rule is select:
+    elif rule is select or (rule is picked_bytes and _picks_data(row.sources[2])):
         data = frozenset((0, 1))
     elif rule is union and compute.compute is np.positive:
         data = frozenset((0,))
@@ -139,8 +157,19 @@ def _moved(inst: Inst, row: Row) -> frozenset[int] | None:
     ):  # control would spoil the lanes that DPP writes
         return None
     operands = [row.sources[n] for n in data]
-    constant = any(o.kind in ("const", "literal") for o in operands)
+    constant = any(_is_number(o) for o in operands)
     return None if any(o.neg for o in operands) or (constant and folds(inst)) else data
+
+
+def _is_number(operand: Operand) -> bool:
+    return operand.kind in ("const", "literal") and not registers_of(operand)[1]
+
+
+def _picks_data(selector: Operand) -> bool:
+    """Whether V_PERM_B32, executed on undefined bits, makes none of its own: a selector above 12 is 255."""
+    return not _is_number(selector) or all(
+        byte <= 12 for byte in constant_bits(selector, 32).to_bytes(4, "little")
+    )
 
 
 def _reads(n: int, row: Row, law: _Law) -> list[Range]:
@@ -149,7 +178,8 @@ def _reads(n: int, row: Row, law: _Law) -> list[Range]:
     for m, operand in enumerate(row.sources):
         role = 0 if law.rule == _NONE else _DATA if m in law.data else _CONTROL
         part = law.parts[m] if law.parts else _ALL
-        reads.append(_range(operand, part | half | lanes | role))
+        first, count = (EXEC_LO, 1) if part == _NUMBER else registers_of(operand)  # EXEC is never undefined
+        reads.append((first, count, part | half | lanes | role))
     if row.lanes is not None:  # what DPP leaves unwritten depends on the lanes
         role = _DATA if law.rule == _MOVED else 0
         reads += [_range(o, _ALL | half | lanes | role) for o in row.targets]
@@ -161,7 +191,7 @@ def _data(form: Form, laws: Sequence[_Law]) -> int:
     found = 0
     for first, slots in ((0, form.offsets), (16, form.immediates)):
         for at, (half, role, n, _) in enumerate(slots):
-            if role == "target" or (laws[half].rule == _MOVED and n in laws[half].data):
+            if role == "target" or (laws[half].rule in (_MOVED, _PICKED) and n in laws[half].data):
                 found |= 1 << first + at
     return found
 

@@ -55,14 +55,16 @@ static __attribute__((noinline)) void define_range(Wave *w, const Ctx *c, u32 ra
 // Behind an instruction that is executed alone; see lp_step.
 FORM(F_return) { return READY; }
 
-// What of a register is read: all of it, a half, with or without the sign, a byte; or it is a bit for each lane.
-enum { READ_LANES = 11, EVERY_LANE = 32, DATA = 1, CONTROL = 2 };
+// What of a register is read: all of it, a half, with or without the sign, a byte; or it is a bit for each lane, or an
+// immediate of the instruction.
+enum { READ_LANES = 11, READ_NUMBER = 12, EVERY_LANE = 32, DATA = 1, CONTROL = 2 };
 static const u8 shifts[] = {0, 0, 16, 0, 0, 16, 0, 8, 16, 24};
 static const u32 parts[] = {~0u, 0xffff, 0xffff, 0x7fffffff, 0x7fff, 0x7fff, 0xff, 0xff, 0xff, 0xff};
 // The undefined bits that a range has in lanes that count, moved to the lower end.
 static v_u32 undefined_in(Wave *w, const Ctx *c, u32 range) {
   u32 first = range & 0xffff, count = range >> 16 & 0xff, what = range >> 24 & 15;
   v_u32 met = (v_u32)0u;
+  if (what == READ_NUMBER) return met;
   if (what == READ_LANES) {
     mask lanes;
     memcpy(&lanes, &w->shadow[first], sizeof lanes);
@@ -73,12 +75,40 @@ static v_u32 undefined_in(Wave *w, const Ctx *c, u32 range) {
         met |= (r <= SCC ? (v_u32)w->shadow[r] : bits_of(w, c, r - 256)) >> shifts[what] & parts[what];
   return range >> 24 & EVERY_LANE ? met : bools(EX) ? met : (v_u32)0u;
 }
+// Where a value defines what others leave undefined: a 0 of either side of AND, a 1 of OR.
+enum { SPREAD = 1, UNION = 2, UPWARD = 3, MOVED = 4, PICKED = 5, AND = 6, OR = 7, AND_OR = 8, OR3 = 9, INSERT = 10 };
+static v_u32 value_of(Wave *w, const Ins *i, u32 range, u32 *numbers) {
+  u32 r = range & 0xffff, what = range >> 24 & 15;
+  if (what == READ_NUMBER) return (v_u32)i->k[(*numbers)++];
+  return (r <= SCC ? (v_u32)w->s[r] : *(const v_u32 *)vgpr(w, r - 256)) >> shifts[what] & parts[what];
+}
+AI v_u32 of_and(v_u32 a, v_u32 b, v_u32 x, v_u32 y) { return (x & y) | (x & b) | (a & y); }
+AI v_u32 of_or(v_u32 a, v_u32 b, v_u32 x, v_u32 y) { return (x & y) | (x & ~b) | (~a & y); }
+static v_u32 by_value(Wave *w, const Ins *i, const Ctx *c, u32 rule) {
+  v_u32 v[3] = {(v_u32)0u, (v_u32)0u, (v_u32)0u}, u[3] = {v[0], v[0], v[0]};
+  for (u32 n = 0, numbers = 0; n < i->k[0]; n++) {
+    u[n] = undefined_in(w, c, i->o[n]);
+    v[n] = value_of(w, i + 1, i->o[n], &numbers);
+  }
+  v_u32 both = rule == OR || rule == OR3 ? of_or(v[0], v[1], u[0], u[1]) : of_and(v[0], v[1], u[0], u[1]);
+  if (rule == INSERT) return u[0] | (v[0] & u[1]) | (~v[0] & u[2]);
+  if (rule == AND || rule == OR) return both;
+  return of_or(rule == OR3 ? v[0] | v[1] : v[0] & v[1], v[2], both, u[2]);
+}
+// Bytes that a selector, the last that is read, has made of no data.
+static void clear_constants(Wave *w, const Ins *i, const Ctx *c) {
+  u32 none = 0, n = (i->o[i->k[0]] & 0xffff) - 256;
+  v_u32 picks = value_of(w, i + 1, i->o[i->k[0] - 1], &none), clear = (v_u32)0u;
+  for (u32 b = 0; b < 32; b += 8) clear |= AS(v_u32, (picks >> b & 0xff) >= 12) & 0xffu << b;
+  *shadow_of(w, c, n) &= ~(bools(EX) ? clear : (v_u32)0u);
+}
 // Undefined bits move as the instruction moves data: it is executed on them in place of that.
 static void move_bits(Wave *w, const Ins *i, Ctx *c) {
   Ins alone[2] = {i[1]};
   alone[1].fn = F_return;
   for (u32 n = 0; n < 12; n++)
-    if (i->k[3] >> n & 1) alone->o[n] += alone->o[n] < __builtin_offsetof(Wave, v) ? __builtin_offsetof(Wave, shadow) : c->shadow_bytes;
+    if (i->k[3] >> n & 1)
+      alone->o[n] += alone->o[n] < __builtin_offsetof(Wave, v) ? __builtin_offsetof(Wave, shadow) : c->shadow_bytes;
   for (u32 n = 0; n < 8; n++)
     if (i->k[3] >> (16 + n) & 1) alone->k[n] = 0;
   for (u32 n = i->k[0]; n < i->k[0] + i->k[1]; n++)
@@ -103,7 +133,8 @@ static void give_bits(Wave *w, const Ctx *c, u32 range, v_u32 x, int moved) {
 }
 // Something that an instruction reads has undefined bits. 0: of what it reads, and numpy executes it; 1: they are
 // elsewhere, in the other half or in lanes that are off; 2: its rule has said what is undefined of what it writes.
-enum { NUMPYS = 0, ELSEWHERE = 1, KEPT = 2, SPREAD = 1, UNION = 2, UPWARD = 3, MOVED = 4 };
+enum { NUMPYS = 0, ELSEWHERE = 1, KEPT = 2 };
+AI int moves(u32 rule) { return rule == MOVED || rule == PICKED; }
 static __attribute__((noinline)) int keep_bits(Wave *w, const Ins *i, Ctx *c) {
   v_u32 met[2] = {(v_u32)0u, (v_u32)0u};
   u32 rules[2] = {i->k[2] & 15, i->k[2] >> 4}, reads = i->k[0], all = reads + i->k[1];
@@ -116,20 +147,22 @@ static __attribute__((noinline)) int keep_bits(Wave *w, const Ins *i, Ctx *c) {
     if (!role) return NUMPYS;
     some = 1;
     if (role == CONTROL || rules[half] == SPREAD) met[half] |= AS(v_u32, bits != 0);
-    else if (rules[half] != MOVED) met[half] |= bits;
+    else if (!moves(rules[half])) met[half] |= bits;
   }
   if (!some) return ELSEWHERE;
-  if (rules[0] == MOVED || rules[1] == MOVED) move_bits(w, i, c);
+  if (rules[0] >= AND) met[0] = by_value(w, i, c, rules[0]);
+  if (moves(rules[0]) || moves(rules[1])) move_bits(w, i, c);
+  if (rules[0] == PICKED) clear_constants(w, i, c);
   for (u32 n = reads; n < all; n++) {
     u32 half = i->o[n] >> 28 & 1;
     v_u32 bits = met[half];
-    give_bits(w, c, i->o[n], rules[half] == UPWARD ? bits | -bits : bits, rules[half] == MOVED);
+    give_bits(w, c, i->o[n], rules[half] == UPWARD ? bits | -bits : bits, moves(rules[half]));
   }
   return KEPT;
 }
 // Stands before an instruction in the tracking copy. k0 how many ranges of registers it reads and k1 how many
-// it writes; the ranges in o, first | count << 16 | kind << 24 (see guards.py). k2 the rule of what is undefined, of each half
-// of a dual instruction; k3 which offsets and immediates of the instruction are data, where it moves bits.
+// it writes; the ranges in o, first | count << 16 | kind << 24 (see guards.py). k2 the rule of what is
+// undefined, of each half of a dual instruction; k3 which offsets and immediates of the instruction are data, where it moves bits.
 FORM(F_guard) {
   u32 reads = i->k[0], all = reads + i->k[1];
   for (u32 n = 0; n < reads; n++) {
