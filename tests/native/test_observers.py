@@ -135,9 +135,9 @@ class Walks(CoverageRecorder):
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize(("name", "ways"), [("standard", 1), ("asmOpt", 0), ("swizzled", 1)])
+@pytest.mark.parametrize(("name", "ways"), [("standard", 1), ("kunroll", 0), ("swizzled", 1)])
 def test_ways_of_waves_tell_what_blocks_do(name: str, ways: int) -> None:
-    """Where numpy executes a few instructions, as in asmOpt at this size, blocks are told of in its order."""
+    """Where numpy executes a few instructions, as in kunroll at this size, blocks are told of in its order."""
     kernel, (m, n, k) = KERNELS[name], SIZE
     a, b = np.ones((m, k), np.float16), np.ones((k, n), np.float16)
     launch = make_launch(kernel, kernel.build(), a, b, np.ones((m, n), np.float32), 0.5, 1.5)
