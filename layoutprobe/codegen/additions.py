@@ -102,7 +102,7 @@ def units(spot: Spot) -> Iterator[Rewrite]:
     names = [
         name
         for name, known in spot.names.items()
-        if known.sort == "real" and name in spot.scope.outside and spot.scope.outside[name] > 1
+        if known.sort == "real" and (spot.scope.outside.get(name, 0) > 1 or name in _constants(spot))
     ]
     for part in _operands(spot):
         if "integer" not in spot.sorts(part) and spot.source.tokens[part.first].kind == "name":
@@ -112,6 +112,17 @@ def units(spot: Spot) -> Iterator[Rewrite]:
 
 
 _MOST_UNITS = 3
+
+
+def _constants(spot: Spot) -> set[str]:
+    """Names of the function that stand for a number."""
+    tokens, found = spot.source.tokens, set[str]()
+    for tree in spot.statements:
+        if tree.kind == "assignment" and tokens[tree.first].text in ("const", "constexpr", "static"):
+            value = tree.parts[-1]
+            if value.last == value.first + 1 and tokens[value.first].kind == "number":
+                found.add(tokens[tree.parts[0].last - 1].text)
+    return found
 
 
 def _places(source: Source, within: range) -> Iterator[tuple[int, int]]:

@@ -25,7 +25,7 @@ from layoutprobe.codegen.quantities import constants, numbers, weights
 from layoutprobe.codegen.renames import exchanges, names, scalars
 from layoutprobe.codegen.scope import declarations
 from layoutprobe.codegen.series import resets, series, siblings
-from layoutprobe.codegen.shapes import brackets, less, rounding, tests
+from layoutprobe.codegen.shapes import brackets, gone, less, rounding, tests
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.twins import grown, indices, named, subscripts, twins
 
@@ -333,6 +333,7 @@ KINDS: Mapping[str, Kind] = {
     "constants": Kind(constants, 3.4, 0.1),
     "conversions": Kind(conversions, 3.0, 0.4),
     "bounds": Kind(bounds, 3.3, 0.3),
+    "gone": Kind(gone, 3.6, 1.0),
     "first": Kind(first_only, 3.8, 0.4),
     "groups": Kind(groups, 3.4, 0.15),
     "choices": Kind(choices, 3.2, 0.3),

@@ -55,6 +55,19 @@ def _gone_on(spot: Spot) -> Iterator[str]:
             names = {now for (_, word), now in zip(pairs, texts, strict=True) if word.kind == "name"}
             if None not in texts and names <= {token.text for token in tokens}:
                 yield _written(spot, own, [text or "" for text in texts])
+    middle = [_middle(*pair) for pair in pairs]
+    if None not in middle:
+        yield _written(spot, own, [text or "" for text in middle])
+
+
+def _middle(one: Token, other: Token) -> str | None:
+    """The number between two of which one is four times the other, or two more; None where they are not alike."""
+    if one.text == other.text:
+        return one.text
+    if not (one.kind == other.kind == "number" and one.text.isdigit() and other.text.isdigit()):
+        return None
+    low, high = sorted((int(one.text[:6]), int(other.text[:6])))
+    return str(2 * low) if high == 4 * low else str(low + 1) if high == low + 2 else None
 
 
 def _next(one: Token, other: Token, *, doubled: bool) -> str | None:

@@ -70,6 +70,16 @@ def _untested(spot: Spot) -> Iterator[Rewrite]:
         yield Rewrite(tokens[first].start, tokens[close + 1].start, "", "terms")
 
 
+def gone(spot: Spot) -> Iterator[Rewrite]:
+    """No such statement: an early return, an addition."""
+    tokens, own = spot.source.tokens, spot.within
+    ended = own.stop < len(tokens) and tokens[own.stop].text == ";"
+    leaves = tokens[own.start].text == "if" and tokens[own.stop - 1].text in ("return", "continue", "break")
+    adds = spot.tree.kind == "assignment" and spot.operator(spot.tree, 1) in ("+=", "-=", "*=", "/=")
+    if ended and (leaves or adds):
+        yield spot.replace(own.start, own.stop, "", "gone")
+
+
 def brackets(spot: Spot) -> Iterator[Rewrite]:
     """Brackets left out, put around two neighbours, or a term moved into a call or out of it."""
     for node in spot.tree.walk():

@@ -198,7 +198,7 @@ def named(spot: Spot) -> Iterator[Rewrite]:
 
 
 def indices(spot: Spot) -> Iterator[Rewrite]:
-    """An integer of the function in place of a whole index: those first whose values have names of the index."""
+    """An integer of the function in place of a whole index, or of what stands in brackets and is in its value."""
     values = dict[str, tuple[set[str], int]]()
     for tree in spot.statements:
         for node in tree.walk():
@@ -207,10 +207,11 @@ def indices(spot: Spot) -> Iterator[Rewrite]:
                 if name in spot.names and spot.names[name].sort == "integer":
                     values[name] = (set(re.findall(r"[A-Za-z_]\w*", spot.text(node.parts[1]))), node.first)
     for node in spot.tree.walk():
-        if node.kind == "index" and len(node.parts) == 1 and node.parts[0].kind in BINDING:
+        if node.kind in ("index", "group") and len(node.parts) == 1 and node.parts[0].kind in BINDING:
             whole = node.parts[0]
             own = set(re.findall(r"[A-Za-z_]\w*", spot.text(whole)))
-            ranked = sorted(values, key=lambda name: (-len(values[name][0] & own), -values[name][1]))
+            known = [name for name in values if node.kind == "index" or own <= values[name][0]]
+            ranked = sorted(known, key=lambda name: (-len(values[name][0] & own), -values[name][1]))
             for name in ranked[:_MOST_INDICES]:
                 yield spot.replace(whole.first, whole.last, name, "indices")
 

@@ -103,6 +103,7 @@ class SourceEdits:
             if key in nearest and nearest[key].far <= near.far:
                 continue
             nearest[key] = near
+            waiting.extend(self._copy_behind(near))
             if near.far < _RAN:
                 waiting.extend(self._definitions(near))
         return list(nearest.values())
@@ -114,6 +115,15 @@ class SourceEdits:
         if file is None or source is None or not within:
             return None
         return _Near(far, file, within, source.offset(line.line, line.column or 1))
+
+    def _copy_behind(self, here: _Near) -> Iterator[_Near]:
+        """The statement behind another one, where it copies a name: that has no code, and no line of it ran."""
+        source = self.sources[here.file]
+        if here.within.stop + _COPY < len(source.tokens) and source.tokens[here.within.stop].text == ";":
+            within = source.around(here.within.stop + 1)
+            words = source.tokens[within.start : within.stop]
+            if len(words) == _COPY and words[1].text == "=" and words[0].kind == words[2].kind == "name":
+                yield _Near(here.far + _FARTHER, here.file, within, 0)
 
     def _definitions(self, here: _Near) -> Iterator[_Near]:
         """Statements that give the names of another one their values, and those of short functions that it calls."""
@@ -141,6 +151,8 @@ class _Near:
     offset: int
 
 
+_COPY = 3
+"""Words of `b1 = nb1`."""
 _LONGEST_BODY = 6
 
 

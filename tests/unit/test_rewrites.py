@@ -149,6 +149,18 @@ SMALL = (
         "float f(float x) {\n  x += up(x, 4);\n  x += up(x, 2);\n  x += up(x, 1);\n  return x; }",
     ),
     (
+        "x += up(x, 2);",
+        "",
+        "float f(float x) {\n  x += up(x, 4);\n  x += up(x, 1);\n  x += up(x, 2);\n  return x; }",
+    ),
+    ("m / ln2", "m", "void f(float m) { const float ln2 = 0.693f; out[0] = m / ln2 + 1.0f; g(m * ln2); }"),
+    (
+        "r * groups + g",
+        "r * (cols / 32) + g",
+        "void f(int cols, int r, int g) { const int groups = (cols + 31) / 32; s[r * groups + g] = 1; }",
+    ),
+    ("int n) { ;", "int n) { if (b >= n) return;", "void f(int b, int n) { ; g(b); }"),
+    (
         "b1 = nb1;",
         "",
         "void f(v8 b0, v8 b1, v8 nb0, v8 nb1) {\n  b0 = nb0;\n  b1 = nb1;\n  g(b0, b1); }",
