@@ -116,6 +116,11 @@ class Spot:
             found.setdefault(member.text, member)
         return {one.text: one for one in sorted(found.values(), key=lambda one: one.far)}
 
+    @cached_property
+    def unknown(self) -> frozenset[str]:
+        """Names that the function declares, of which none is known in the statement."""
+        return frozenset(name for name, *_ in self.scope.ranges) - self.scope.at(self.within.stop - 1).keys()
+
     def _members(self, sorts: Mapping[str, str]) -> Iterator[Known]:
         """Members of structures that are known, and coordinates of threads and workgroups."""
         for name, sort in sorts.items():

@@ -380,13 +380,23 @@ def _same(spot: Spot, one: Rewrite) -> list[Rewrite]:
 
 
 def _apart(spot: Spot, found: Iterator[Rewrite], kind: str) -> Iterator[Rewrite]:
-    """Changes that change something, once each."""
+    """Changes that change something, once each; none that brings a name which only another block knows."""
     seen = set[tuple[int, int, str]]()
     for one in found:
-        key = (one.start, one.end, one.text)
-        if key not in seen and spot.source.text[one.start : one.end] != one.text:
+        key, old = (one.start, one.end, one.text), spot.source.text[one.start : one.end]
+        if key not in seen and old != one.text:
             seen.add(key)
-            yield replace(one, kind=kind)
+            if spot.unknown.isdisjoint(_names(one.text) - _names(old)):
+                yield replace(one, kind=kind)
+
+
+def _names(text: str) -> set[str]:
+    """Names that a text uses, but for members and what it declares."""
+    return set(_NAME.findall(text)) - set(_DECLARED.findall(text))
+
+
+_DECLARED = re.compile(r"\b(?:int|unsigned|size_t|auto|float)\s+([A-Za-z_]\w*)")
+_NAME = re.compile(r"(?<![\w.>])[A-Za-z_]\w*")
 
 
 def offered(spot: Spot) -> list[Rewrite]:

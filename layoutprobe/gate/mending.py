@@ -48,12 +48,12 @@ MOST = 3000
 """Changes that `--suggest` tries for a kernel."""
 COST = 30_000_000
 """What changes that are tried with every red kernel may cost together, about a microsecond of a processor each."""
-_COMPILED, _REFUSED, _DECODED, _CHECKED, _JUDGED = 130_000, 60_000, 200, 600_000, 3_000_000
+_COMPILED, _REFUSED, _DECODED, _CHECKED, _JUDGED = 250_000, 200_000, 100, 600_000, 3_000_000
 """What it costs to compile a change, to have it refused, to decode an instruction, to apply a check once, and to
 judge a change whole."""
 _PROGRAM, _VARIANT = 600_000, 5_000
 """What it costs to compile many changes as one program, and each of them."""
-_SHARE = 0.5
+_SHARE = 0.25
 """Of what a program has cost, what may be spent behind it on changes that are compiled by themselves."""
 _AFTER = 40
 """Further changes that are tried once one holds: whoever reads of it should know of others that do."""

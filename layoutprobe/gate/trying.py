@@ -25,7 +25,7 @@ from layoutprobe.trace.comparisons import compared_in, with_outputs
 from layoutprobe.trace.places import where
 from layoutprobe.trace.subject import Recorded, RunSpec, Subject
 
-LAUNCH, EACH, TOGETHER = 4_000, 0.05, 45
+LAUNCH, EACH, TOGETHER = 3_000, 0.03, 45
 """What a launch costs, an instruction that a wave executes in C, and one that all waves execute together in numpy:
 microseconds."""
 Change = Callable[[Prepared], Mapping[str, Any]]
