@@ -6,10 +6,11 @@ that is assigned to. What can be chosen in neither way (a declaration, a constan
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import pairwise
 
 from layoutprobe.codegen.expressions import Rewrite
 from layoutprobe.codegen.scope import declarations
@@ -104,23 +105,38 @@ def _is_balanced(text: str) -> bool:
 def _with_choice(
     result: str, text: str, region: Region, members: Mapping[int, Sequence[Rewrite]]
 ) -> tuple[str, dict[int, frozenset[int]]]:
-    """A text and what is chosen of a region behind it; and which change stands in each line."""
+    """A text and what is chosen of a region behind it; and which change stands in each line.
+
+    Whether the number is one of the region's is asked first: nearly always it is not.
+    """
     own: dict[int, frozenset[int]] = {}
-    before, after, ends = (
-        ("if (lp_n == {}) {{ ", " } else", "") if region.is_statement else ("lp_n == {} ? (", ") :", "")
-    )
-    result += (
-        "{ const int lp_n = lp_variant();\n" if region.is_statement else "({ const int lp_n = lp_variant();\n"
-    )
-    for number, rewrites in members.items():
-        first, piece, at = result.count("\n") + 1, "", region.start
-        for rewrite in sorted(rewrites, key=lambda one: one.start):
-            piece, at = piece + text[at : rewrite.start] + rewrite.text, rewrite.end
-        piece += text[at : region.end]
-        result += before.format(number) + piece + after + "\n"
-        own |= dict.fromkeys(range(first, result.count("\n") + 1), frozenset((number,)))
     piece = text[region.start : region.end]
-    return result + (f" {{ {piece} }} }}{ends}" if region.is_statement else f" ({piece}\n); }})"), own
+    asks = f"const int lp_n = lp_variant();\nif ({_among(members)}) {{\n"
+    if not region.is_statement:
+        asks = f"const int lp_n = lp_variant();\n({_among(members)}) ? (\n"
+    before, after = ("if (lp_n == {}) {{ ", " } else") if region.is_statement else ("lp_n == {} ? (", ") :")
+    result += ("{ " if region.is_statement else "({ ") + asks
+    for number, rewrites in members.items():
+        first, changed, at = result.count("\n") + 1, "", region.start
+        for rewrite in sorted(rewrites, key=lambda one: one.start):
+            changed, at = changed + text[at : rewrite.start] + rewrite.text, rewrite.end
+        changed += text[at : region.end]
+        result += before.format(number) + changed + after + "\n"
+        own |= dict.fromkeys(range(first, result.count("\n") + 1), frozenset((number,)))
+    if region.is_statement:
+        return result + f" {{ {piece} }}\n}} else {{ {piece} }} }}", own
+    return result + f" ({piece}\n)) : ({piece}\n); }})", own
+
+
+def _among(numbers: Collection[int]) -> str:
+    """A test of whether the number is about one of these: those of a region mostly follow each other."""
+    ordered = sorted(numbers)
+    cuts = [0, *(i for i in range(1, len(ordered)) if ordered[i] - ordered[i - 1] > _NEAR), len(ordered)]
+    runs = [(ordered[a], ordered[b - 1]) for a, b in pairwise(cuts)]
+    return " || ".join(f"(unsigned)(lp_n - {low}) <= {high - low}u" for low, high in runs)
+
+
+_NEAR = 4
 
 
 def _outermost(

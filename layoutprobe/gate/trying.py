@@ -30,6 +30,8 @@ LAUNCH, EACH, TOGETHER = 3_000, 0.03, 45
 microseconds."""
 Change = Callable[[Prepared], Mapping[str, Any]]
 """Says what is otherwise in a launch: its code, or some of its instructions."""
+_LONGER = 8
+"""How many times as many instructions a program of many changes may issue: it asks which it is to execute."""
 BYTES = 1 << 22
 """Of all buffers of a size at which changes are tried."""
 
@@ -115,7 +117,7 @@ class AtSize:
         return self._ready[spec]
 
     def outputs(
-        self, spec: RunSpec, change: Change, backend: WatchedBackend | None = None
+        self, spec: RunSpec, change: Change, backend: WatchedBackend | None = None, longer: int = 1
     ) -> list[Comparison] | None:
         """The outputs of a run beside what they should be; None where it fails.
 
@@ -123,13 +125,16 @@ class AtSize:
             spec: which run.
             change: what is otherwise in its launch.
             backend: where it runs; where all others did without.
+            longer: how many times as many instructions as else it may issue.
         """
-        return self.beside(self.launched(spec, change, backend), spec)
+        return self.beside(self.launched(spec, change, backend, longer), spec)
 
-    def launched(self, spec: RunSpec, change: Change, backend: WatchedBackend | None = None) -> Recorded:
+    def launched(
+        self, spec: RunSpec, change: Change, backend: WatchedBackend | None = None, longer: int = 1
+    ) -> Recorded:
         """What a run did."""
         ready = self.prepared(spec)
-        launch = replace(ready.launch, budget=self.budget, **change(ready))
+        launch = replace(ready.launch, budget=longer * self.budget, **change(ready))
         return self.runner.tried(ready, launch, backend or self.runner.backend)
 
     def beside(self, found: Recorded, spec: RunSpec) -> list[Comparison] | None:
@@ -203,15 +208,15 @@ class Trials:
             of_program: it is one of many in a program, whose compiler may leave undefined what only others define: a
                 run that ends for that decides nothing, and is taken for right.
         """
-        first, spec = self.first, self.first.specs[0]
-        found = first.launched(spec, change, backend)
+        first, spec, longer = self.first, self.first.specs[0], _LONGER if of_program else 1
+        found = first.launched(spec, change, backend, longer)
         if of_program and found.fault is not None and found.fault.kind in UNDEFINED:
             return True
-        return is_right(first.beside(found, spec)) and self.right_elsewhere(change, backend)
+        return is_right(first.beside(found, spec)) and self.right_elsewhere(change, backend, longer)
 
-    def right_elsewhere(self, change: Change, backend: WatchedBackend | None = None) -> bool:
+    def right_elsewhere(self, change: Change, backend: WatchedBackend | None = None, longer: int = 1) -> bool:
         """The same of all runs but the first at the first size."""
-        return all(is_right(at.outputs(spec, change, backend)) for at, spec in self._others())
+        return all(is_right(at.outputs(spec, change, backend, longer)) for at, spec in self._others())
 
 
 def is_right(found: Sequence[Comparison] | None) -> bool:

@@ -48,14 +48,16 @@ class Variants:
 
     def __init__(self, copy: SourceCopy, edits: Sequence[SourceEdit]) -> None:
         """Compile as many as can be."""
-        self._numbers = {edit.key: number for number, edit in enumerate(edits, 1)}
-        self._edits = dict(enumerate(edits, 1))
+        # Changes of one expression get numbers that follow each other: the code asks for them together.
+        ordered = sorted(edits, key=lambda edit: (str(edit.file), edit.rewrite.start, edit.rewrite.end))
+        self._edits = dict(enumerate(ordered, 1))
+        self._numbers = {edit.key: number for number, edit in self._edits.items()}
         self._wrong: frozenset[int] = frozenset()
         self._backend = EmulatorBackend(engine=busy_engine())
         self._built = self._compiled(copy)
-        alone = {n for n in range(1, len(edits) + 1) if n not in self._edits and n not in self._wrong}
-        self.alone = [edit for n, edit in enumerate(edits, 1) if n in alone]
-        self.edits = [edit for n, edit in enumerate(edits, 1) if n not in alone]
+        numbered = [(self._numbers[edit.key], edit) for edit in edits]
+        self.alone = [edit for n, edit in numbered if n not in self._edits and n not in self._wrong]
+        self.edits = [edit for n, edit in numbered if n in self._edits or n in self._wrong]
 
     def _compiled(self, copy: SourceCopy) -> Built | None:
         for _ in range(_ROUNDS):
