@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from layoutprobe.codegen.expressions import Rewrite, Spot
 from layoutprobe.codegen.renames import renamed
-from layoutprobe.codegen.scope import Operand
+from layoutprobe.codegen.scope import BUILTIN, Operand
 
 _PAIRS = tuple(
     (one, other)
@@ -29,9 +29,13 @@ def switched(name: str, one: str, other: str) -> str:
 
 
 def switches(spot: Spot, own: list[Operand]) -> Iterator[dict[str, str]]:
-    """Other names for some operands: of each pair those of the other letter, where all of them are known."""
+    """Other names for some operands: of each pair those of the other letter, where all of them are known.
+
+    Not for axes of threads and workgroups: what asks for another one is launched otherwise.
+    """
+    texts = [operand.text for operand in own if operand.text.partition(".")[0] not in BUILTIN]
     for one, other in _PAIRS:
-        found = {operand.text: switched(operand.text, one, other) for operand in own}
+        found = {text: switched(text, one, other) for text in texts}
         found = {was: now for was, now in found.items() if was != now}
         if found and all(now in spot.names for now in found.values()):
             yield found
