@@ -71,9 +71,14 @@ def _widened(text: str, piece: Sequence[Token]) -> list[Token]:
     last = first + len(piece)
     if len(piece) == 1 and piece[0].kind == "sign" and first and last < len(tokens):
         first, last = first - 1, last + 1
-    while first > 1 and tokens[first - 1].text in (".", "->", "::"):
+        while last + 1 < len(tokens) and tokens[last].text in _MEMBER:
+            last += 2
+    while first > 1 and tokens[first - 1].text in _MEMBER:
         first -= 2
     return tokens[first:last]
+
+
+_MEMBER = (".", "->", "::")
 
 
 def _balanced(*pieces: tuple[str, Sequence[Token]]) -> list[list[Token]]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 
 from layoutprobe.checks import numerics
 from layoutprobe.codegen.expressions import Rewrite, Spot, function_around
+from layoutprobe.codegen.macros import macros, statements_of
 from layoutprobe.codegen.rewrites import KINDS, rewrites
 from layoutprobe.codegen.statements import Source
 from layoutprobe.gate.copies import SourceCopy
@@ -50,6 +51,9 @@ class SourceEdits:
     def __init__(self, copy: SourceCopy) -> None:
         self._copy = copy
         self.sources = {file: Source(text) for file, text in copy.texts.items()}
+        self._macros = {
+            name: (file, body) for file, text in copy.texts.items() for name, body in macros(text).items()
+        }
 
     def in_turn(
         self, findings: Sequence[Finding], known: Sequence[SourceLine] = (), ran: Sequence[SourceLine] = ()
@@ -73,7 +77,7 @@ class SourceEdits:
         """What a statement offers."""
         order, scalars = _order(finding), scalars_for(self._copy.case, finding)
         far = place.far * _told(finding)
-        spot = Spot(self.sources[place.file], place.within, list(self.sources.values()), scalars)
+        spot = Spot(place.source, place.within, list(self.sources.values()), scalars)
         for kind in KINDS:
             found = rewrites(spot, kind)
             if kind == "numbers":  # a statement has many; the one that an instruction has is beside it
@@ -99,11 +103,12 @@ class SourceEdits:
         waiting = deque(near for line, far in starts if (near := self._statement(line, far)) is not None)
         while waiting:
             near = waiting.popleft()
-            key = near.file, near.within.start
+            key = near.file, near.source.tokens[near.within.start].start
             if key in nearest and nearest[key].far <= near.far:
                 continue
             nearest[key] = near
             waiting.extend(self._copy_behind(near))
+            waiting.extend(self._bodies(near))
             if near.far < _RAN:
                 waiting.extend(self._definitions(near))
         return list(nearest.values())
@@ -114,31 +119,40 @@ class SourceEdits:
         within = source.statement(line.line) if source is not None else range(0)
         if file is None or source is None or not within:
             return None
-        return _Near(far, file, within, source.offset(line.line, line.column or 1))
+        return _Near(far, file, source, within, source.offset(line.line, line.column or 1))
+
+    def _bodies(self, here: _Near) -> Iterator[_Near]:
+        """Statements of the macros that another one uses: what they expand to has its line."""
+        for name in dict.fromkeys(here.source.tokens[i].text for i in here.within):
+            if name in self._macros:
+                file, body = self._macros[name]
+                for n, within in enumerate(islice(statements_of(body), _LONGEST_BODY)):
+                    yield _Near(here.far + _FARTHER + n * _FARTHER / 4, file, body, within, 0)
 
     def _copy_behind(self, here: _Near) -> Iterator[_Near]:
         """The statement behind another one, where it copies a name: that has no code, and no line of it ran."""
-        source = self.sources[here.file]
+        source = here.source
         if here.within.stop + _COPY < len(source.tokens) and source.tokens[here.within.stop].text == ";":
             within = source.around(here.within.stop + 1)
             words = source.tokens[within.start : within.stop]
             if len(words) == _COPY and words[1].text == "=" and words[0].kind == words[2].kind == "name":
-                yield _Near(here.far + _FARTHER, here.file, within, 0)
+                yield _Near(here.far + _FARTHER, here.file, source, within, 0)
 
     def _definitions(self, here: _Near) -> Iterator[_Near]:
         """Statements that give the names of another one their values, and those of short functions that it calls."""
-        source, steps = self.sources[here.file], count()
+        source, steps = here.source, count()
         names = dict.fromkeys(source.tokens[i].text for i in here.within if source.tokens[i].kind == "name")
         around = function_around(source, here.within.start)
         defined = {source.tokens[i].text: i for i in range(here.within.start) if source.defines(i)}
         for name in names:
             at = defined.get(name)
             if at is not None and (at in around or source.block_around(at) is None):
-                yield _Near(here.far + _DEFINED + next(steps) * _FARTHER / 4, here.file, source.around(at), 0)
+                far = here.far + _DEFINED + next(steps) * _FARTHER / 4
+                yield _Near(far, here.file, source, source.around(at), 0)
         for name, _ in source.calls(here.within):
             for file, there in self.sources.items():
                 for body in _body(there, name):
-                    yield _Near(here.far + _DEFINED + next(steps) * _FARTHER / 4, file, body, 0)
+                    yield _Near(here.far + _DEFINED + next(steps) * _FARTHER / 4, file, there, body, 0)
 
 
 @dataclass(frozen=True)
@@ -147,6 +161,7 @@ class _Near:
 
     far: float
     file: Path
+    source: Source
     within: range
     offset: int
 

@@ -78,6 +78,7 @@ def test_changes_of_one_expression_are_chosen_together_and_each_has_a_line_of_it
         ("4", "8", "n / 4", "with `8` in place of `4`"),
         ("a.N", "a.K", "row * a.N", "with `a.K` in place of `a.N`"),
         ("<", "<=", "k < n", "with `k <= n` in place of `k < n`"),
+        ("*", "/", "row * a.N", "with `row / a.N` in place of `row * a.N`"),
         (" * 2.0f", "", "] * 2.0f", "without `* 2.0f`"),
         ("row < n", "row < n && row < 3", "(row < n", "with `&& row < 3` added"),
         ("x[chunk]", "chunk[x]", "x[chunk] *", "with `chunk[x]` in place of `x[chunk]`"),

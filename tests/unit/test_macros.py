@@ -1,0 +1,60 @@
+"""Bodies of macros: each is a source of its own, whose places are those of the file."""
+
+from __future__ import annotations
+
+import pytest
+
+from layoutprobe.codegen.expressions import Spot
+from layoutprobe.codegen.macros import macros, statements_of
+from layoutprobe.codegen.rewrites import offered
+
+TEXT = """\
+#include <hip/hip_runtime.h>
+#define LIMIT 448.0f
+#define ROW(v, half) (m0 + v * 2 + half)
+  #define STORE(i)                      \\
+    if (row < M) {                      \\
+      y[row * N + i] = alpha * acc[i];  \\
+    }
+#define NOTHING
+#define LIMIT 240.0f
+#ifdef LIMIT
+void f() {}
+#endif
+"""
+
+
+def test_each_body_is_found_where_it_stands() -> None:
+    found = macros(TEXT)
+    assert {name: " ".join(t.text for t in body.tokens) for name, body in found.items()} == {
+        "LIMIT": "240.0f",
+        "ROW": "( m0 + v * 2 + half )",
+        "STORE": "if ( row < M ) { y [ row * N + i ] = alpha * acc [ i ] ; }",
+    }
+    for body in found.values():
+        assert all(TEXT[token.start : token.end] == token.text for token in body.tokens)
+    assert len(list(statements_of(found["STORE"]))) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "right"),
+    [
+        ("LIMIT", "#define LIMIT 240.0f", "#define LIMIT 448.0f"),
+        ("ROW", "(m0 + v * 2 + half)", "(m0 + v + 8 * half)"),
+        ("STORE", "row < M", "row <= M"),
+        ("STORE", "alpha * acc[i]", "acc[i]"),
+    ],
+)
+def test_a_change_of_a_body_is_one_of_the_file(name: str, wrong: str, right: str) -> None:
+    body = macros(TEXT)[name]
+    made = {one.apply(TEXT) for within in statements_of(body) for one in offered(Spot(body, within, [body]))}
+    assert TEXT.replace(wrong, right) in made
+    assert all(
+        text.count("\\\n") == TEXT.count("\\\n") for text in made if text.count("\n") == TEXT.count("\n")
+    )
+
+
+def test_hostile_directives_end() -> None:
+    assert macros("#define A" + "(" * 100_000) == {}
+    assert len(macros("".join(f"#define A{n} {n}\n" for n in range(1000)))) == 200
+    assert macros("#define " + "x" * 100_000 + " " + "\\\n" * 50_000) == {}
