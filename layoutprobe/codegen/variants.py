@@ -51,11 +51,13 @@ class Combined:
         text: all changes in one.
         lines: line of it -> numbers of the changes that a compiler's error there is about.
         chosen: numbers of the changes that are in it.
+        together: those that stand in one place.
     """
 
     text: str
     lines: Mapping[int, frozenset[int]]
     chosen: frozenset[int]
+    together: Sequence[frozenset[int]] = ()
 
 
 def combined(text: str, changes: Mapping[int, Rewrite]) -> Combined:
@@ -69,7 +71,7 @@ def combined(text: str, changes: Mapping[int, Rewrite]) -> Combined:
             regions.setdefault(region, {}).setdefault(number, []).append(piece)
     result, at = _ASKS, 0
     lines: dict[int, frozenset[int]] = {}
-    chosen = set[int]()
+    together = list[frozenset[int]]()
     for region, members in _outermost(regions):
         result += text[at : region.start]
         first = result.count("\n") + 1
@@ -77,8 +79,8 @@ def combined(text: str, changes: Mapping[int, Rewrite]) -> Combined:
         for line in range(first, result.count("\n") + 2):
             lines[line] = own.get(line, frozenset(members) | lines.get(line, frozenset()))
         at = region.end
-        chosen.update(members)
-    return Combined(result + text[at:], lines, frozenset(chosen))
+        together.append(frozenset(members))
+    return Combined(result + text[at:], lines, frozenset[int]().union(*together), together)
 
 
 def pieces_of(source: Source, rewrite: Rewrite) -> list[Rewrite]:
@@ -177,6 +179,11 @@ def region_of(source: Source, rewrite: Rewrite) -> Region | None:
         while parent >= statement.start and source.partner.get(parent, -1) < last:
             parent = source.parent[parent]
         inside = parent >= statement.start
+        if inside and tokens[parent - 1].text.startswith(
+            "__builtin_"
+        ):  # its arguments may have to be constants
+            first, last = parent, source.partner[parent]
+            continue
         begin, end = (parent + 1, source.partner[parent]) if inside else (statement.start, statement.stop)
         for a, b in _parts(source, begin, end):
             if a <= first and last < b and not _is_target(source, b, end) and not _begins(source, a, b):

@@ -30,10 +30,13 @@ TOGETHER = (48, 96, 192)
 hardly counts."""
 _LONGER = 2.0
 """About how much longer it runs than one of them alone."""
-_ROUNDS = 5
+_ROUNDS = 6
 """Of compilations, each without what the compiler refused in the one before."""
 _FLAGS = ("-ferror-limit=0", "-w", "-fno-caret-diagnostics")
 _ERROR = re.compile(r"([^\s:]+):(\d+):\d+: (?:fatal )?error: (.*)")
+_SYNTAX = re.compile(r"expected|extraneous|unterminated|missing|invalid suffix")
+_ALL_AT_ONCE = 1
+"""Rounds at the end, in which all that an error is about is left out."""
 _AS_CHOSEN = re.compile(r"constant|assignable|lvalue|variable length")
 """What errors say of a change that might compile by itself."""
 
@@ -60,7 +63,7 @@ class Variants:
         self.edits = [edit for n, edit in numbered if n in self._edits or n in self._wrong]
 
     def _compiled(self, copy: SourceCopy) -> Built | None:
-        for _ in range(_ROUNDS):
+        for left in reversed(range(_ROUNDS)):
             texts = {
                 file: combined(text, {n: e.rewrite for n, e in self._edits.items() if e.file == file})
                 for file, text in copy.texts.items()
@@ -76,7 +79,9 @@ class Variants:
                     return copy.quick(_FLAGS)
             except ToolchainError as refused:
                 lines = {file.name: one.lines for file, one in texts.items()}
-                self._drop(list(_refused(refused.observed or "", lines)))
+                errors = list(_refused(refused.observed or "", lines))
+                beside = [group for one in texts.values() for group in one.together]
+                self._drop(_meant(errors, beside) if left > _ALL_AT_ONCE else errors)
             except (ProbeError, MemoryError):
                 break
         self._keep(frozenset())
@@ -122,6 +127,21 @@ class Variants:
         said = {inst.pc: (_saying(inst, number),) for inst in self._asks}
         change = {"code": built.code, "kernel": built.kernel.name, "changes": said}
         return bool(said) and trials.right(lambda _: change, self._backend, of_program=True)
+
+
+def _meant(
+    errors: Sequence[tuple[frozenset[int], str]], together: Sequence[frozenset[int]]
+) -> list[tuple[frozenset[int], str]]:
+    """Errors without those that may be no more than what a change before has left: text that is no expression ends
+    the sentence for all that stand behind it."""
+    found, spoilt = [], frozenset[int]()
+    for numbers, why in errors:
+        if numbers and numbers <= spoilt:
+            continue
+        found.append((numbers, why))
+        if _SYNTAX.match(why):
+            spoilt |= frozenset[int]().union(*(group for group in together if numbers & group)) - numbers
+    return found
 
 
 def _refused(

@@ -8,6 +8,7 @@ from layoutprobe.codegen.expressions import Rewrite
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.variants import combined, region_of
 from layoutprobe.codegen.wording import worded
+from layoutprobe.gate.variants import _meant
 
 TEXT = """\
 void f(float* y, const float* x, int n, Args a) {
@@ -92,3 +93,28 @@ def test_changes_of_one_expression_are_chosen_together_and_each_has_a_line_of_it
 )
 def test_words_quote_the_smallest_piece_that_is_otherwise(old: str, new: str, near: str, says: str) -> None:
     assert worded(TEXT, change(old, new, near)).says == says
+
+
+def test_an_argument_that_may_have_to_be_constant_is_chosen_with_the_whole_call() -> None:
+    text = "void f() { acc[t] = __builtin_dot(true, a, false, b, acc[t + 1]) + g(x, 1); }"
+    source = Source(text)
+
+    def chosen(old: str) -> str:
+        region = region_of(source, Rewrite(text.index(old), text.index(old) + len(old), "x", "words"))
+        assert region is not None
+        return text[region.start : region.end]
+
+    whole = "__builtin_dot(true, a, false, b, acc[t + 1]) + g(x, 1)"
+    assert [chosen(old) for old in ("false", "t + 1", "x")] == [whole, "t + 1", "x"]
+
+
+def test_errors_behind_text_that_is_no_expression_are_not_held_against_what_stands_there() -> None:
+    one, two, three = (frozenset((n,)) for n in (1, 2, 3))
+    errors = [
+        (one, "use of undeclared identifier 'q'"),
+        (two, "expected ')'"),
+        (three, "use of undeclared 'i'"),
+    ]
+    beside = [frozenset((1, 2, 3))]
+    assert _meant(errors, beside) == errors[:2]
+    assert _meant(errors, [frozenset((1, 2)), three]) == errors
