@@ -95,9 +95,14 @@ def _decoded(data: bytes, pc: int, dialect: Dialect, known: dict[bytes, Inst]) -
             pair = tuple(replace(half, pc=pc) for half in same.pair)
             return replace(same, pc=pc, pair=pair)
     inst = decode_one(data, pc, dialect)
-    if len(known) < MAX_INSTRUCTIONS:
-        known[data[: inst.size]] = inst
+    if len(known) >= _REMEMBERED:
+        known.clear()
+    known[data[: inst.size]] = inst
     return inst
+
+
+_REMEMBERED = 30_000
+"""Instructions, of some two kilobytes each: programs of many changes bring thousands that no other has."""
 
 
 def _executable_bytes(code: CodeObject, entry: int) -> Callable[[int], bytes]:

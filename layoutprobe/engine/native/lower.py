@@ -102,7 +102,7 @@ class Lowered:
     waits: bool
 
 
-@lru_cache(16)
+@lru_cache(4)
 def lower(steps: Steps) -> Lowered:
     """The records of a program. They are asked for again once what they need has been compiled."""
     return _Lowering(steps).result()
