@@ -7,7 +7,7 @@ change of it is a change of the file, as long as it goes over no end of a line.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from layoutprobe.codegen.statements import Source
 
@@ -24,13 +24,3 @@ def macros(text: str) -> Mapping[str, Source]:
         if body.strip() and len(body) <= _LONGEST:
             found[m[1]] = Source(" " * m.start(3) + re.sub(r"\\\r?\n", lambda end: " " * len(end[0]), body))
     return found
-
-
-def statements_of(body: Source) -> Iterator[range]:
-    """The statements of a macro's body."""
-    at = 0
-    while at < len(body.tokens):
-        within = body.around(at)
-        if within:
-            yield within
-        at = max(within.stop, at) + 1

@@ -118,6 +118,15 @@ class Source:
             last = self.partner.get(last, last) + 1 if self._opens(last) else last + 1
         return range(first, min(last, len(self.tokens)))
 
+    def statements(self, first: int, end: int) -> Iterator[range]:
+        """Tokens of each statement of a body, from one token to another."""
+        at = first
+        while at < end:
+            within = self.around(at)
+            if within:
+                yield within
+            at = max(within.stop, at) + 1
+
     def _opens(self, i: int) -> bool:
         return self.tokens[i].text in ("(", "[", "{")
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from layoutprobe.checks import numerics
 from layoutprobe.codegen.expressions import Rewrite, Spot, function_around
-from layoutprobe.codegen.macros import macros, statements_of
+from layoutprobe.codegen.macros import macros
 from layoutprobe.codegen.rewrites import KINDS, rewrites
 from layoutprobe.codegen.statements import Source
 from layoutprobe.gate.copies import SourceCopy
@@ -126,7 +126,7 @@ class SourceEdits:
         for name in dict.fromkeys(here.source.tokens[i].text for i in here.within):
             if name in self._macros:
                 file, body = self._macros[name]
-                for n, within in enumerate(islice(statements_of(body), _LONGEST_BODY)):
+                for n, within in enumerate(islice(body.statements(0, len(body.tokens)), _LONGEST_BODY)):
                     yield _Near(here.far + _FARTHER + n * _FARTHER / 4, file, body, within, 0)
 
     def _copy_behind(self, here: _Near) -> Iterator[_Near]:
@@ -176,13 +176,8 @@ def _body(source: Source, name: str) -> Iterator[range]:
     for called, opened in source.calls(range(len(source.tokens))):
         close = source.partner[opened]
         if called == name and close + 1 < len(source.tokens) and source.tokens[close + 1].text == "{":
-            at, end = close + 2, source.partner.get(close + 1, close + 2)
-            for _ in range(_LONGEST_BODY):
-                if at >= end:
-                    break
-                within = source.around(at)
-                yield within
-                at = max(within.stop, at) + 1
+            end = source.partner.get(close + 1, close + 2)
+            yield from islice(source.statements(close + 2, end), _LONGEST_BODY)
 
 
 def _lines(finding: Finding, own: str) -> Iterator[SourceLine]:

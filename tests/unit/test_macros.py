@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from layoutprobe.codegen.expressions import Spot
-from layoutprobe.codegen.macros import macros, statements_of
+from layoutprobe.codegen.macros import macros
 from layoutprobe.codegen.rewrites import offered
 
 TEXT = """\
@@ -33,7 +33,7 @@ def test_each_body_is_found_where_it_stands() -> None:
     }
     for body in found.values():
         assert all(TEXT[token.start : token.end] == token.text for token in body.tokens)
-    assert len(list(statements_of(found["STORE"]))) == 2
+    assert len(list(found["STORE"].statements(0, len(found["STORE"].tokens)))) == 2
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,11 @@ def test_each_body_is_found_where_it_stands() -> None:
 )
 def test_a_change_of_a_body_is_one_of_the_file(name: str, wrong: str, right: str) -> None:
     body = macros(TEXT)[name]
-    made = {one.apply(TEXT) for within in statements_of(body) for one in offered(Spot(body, within, [body]))}
+    made = {
+        one.apply(TEXT)
+        for within in body.statements(0, len(body.tokens))
+        for one in offered(Spot(body, within, [body]))
+    }
     assert TEXT.replace(wrong, right) in made
     assert all(
         text.count("\\\n") == TEXT.count("\\\n") for text in made if text.count("\n") == TEXT.count("\n")
