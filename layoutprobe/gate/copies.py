@@ -16,6 +16,7 @@ import layoutprobe
 from layoutprobe.errors import ProbeError
 from layoutprobe.gate.build import Built, build, files_of
 from layoutprobe.gate.excerpts import MOST_BYTES, in_tree
+from layoutprobe.manifest.files import ASSEMBLY
 from layoutprobe.manifest.model import KernelCase
 from layoutprobe.place import SourceLine
 
@@ -111,6 +112,16 @@ def _own(case: KernelCase, read: Collection[Path]) -> list[Path]:
                     own[found] = None
                     waiting.append(found)
     return list(own)
+
+
+_ASM = re.compile(rb"\b(?:asm|__asm|__asm__)\b")
+
+
+def has_assembly(case: KernelCase, target: str) -> bool:
+    """Whether a kernel's instructions may be anybody's but the compiler's: its own sources are the judge."""
+    if case.source is None or case.source.suffix.lower() in ASSEMBLY:
+        return True
+    return any(_ASM.search(file.read_bytes()) for file in _own(case, _read_by(case, target)))
 
 
 def _read_by(case: KernelCase, target: str) -> set[Path]:

@@ -17,6 +17,7 @@ from layoutprobe.errors import ExecutionError, ProbeError
 from layoutprobe.gate.applying import apply, with_faults
 from layoutprobe.gate.build import Built
 from layoutprobe.gate.causes import linked
+from layoutprobe.gate.copies import has_assembly
 from layoutprobe.gate.merge import Sized, merge
 from layoutprobe.gate.plan import SIZES, Plan, Step, launches_of, volume
 from layoutprobe.gate.runner import KernelRunner
@@ -70,6 +71,7 @@ def subject_of(
         tuple(dict.fromkeys(factory for check in checks for factory in check.observers)),
         reference,
         runner.sample,
+        partial(has_assembly, runner.binding.case, runner.built.code.target),
     )
 
 

@@ -136,6 +136,7 @@ class Subject:
         reference: the user's function of a Reference contract; None where the user did not allow
             it to be loaded, or there is none.
         sample: workgroups whose records there are, where these are not of all; outputs are.
+        has_assembly: whether somebody wrote instructions by hand: the sources hold assembly, or are not known.
         memo: what was worked out about it so far, see `once`. Copies of a subject share it.
     """
 
@@ -150,6 +151,7 @@ class Subject:
     observers: tuple[RecorderFactory, ...] = ()
     reference: Callable[..., Any] | None = field(default=None)
     sample: frozenset[int] = frozenset()
+    has_assembly: Callable[[], bool] = lambda: True
     memo: dict[object, Any] = field(default_factory=dict, repr=False)
 
     @property

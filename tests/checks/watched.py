@@ -7,6 +7,7 @@ folder, or assembly written out.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -125,8 +126,11 @@ def _runner(given: Launch) -> Runner:
     return run
 
 
-def verdict(check: Check, given: Launch, *, limits: Limits | None = None) -> CheckResult:
+def verdict(
+    check: Check, given: Launch, *, limits: Limits | None = None, has_assembly: bool = True
+) -> CheckResult:
     """What one check says of a launch."""
-    about = subject(given, limits=limits)
-    object.__setattr__(about, "observers", check.observers)
+    about = replace(
+        subject(given, limits=limits), observers=check.observers, has_assembly=lambda: has_assembly
+    )
     return check.run(about)
