@@ -127,7 +127,7 @@ def run(subject: Subject) -> CheckResult:
         )
     if lost := _untraced(analysis):
         return CHECK.undecided(f"{covered}, but {lost}")
-    return CHECK.holds(covered + ("; several accumulators are added up" if analysis.summed else ""))
+    return CHECK.holds(covered + ("; several accumulators are added up" if analysis.sums is not None else ""))
 
 
 # How often

@@ -42,6 +42,7 @@ from layoutprobe.trace.blame import blames
 from layoutprobe.trace.comparisons import require_doubt, wrong_on_integers
 from layoutprobe.trace.copies import differing_copies, own_orders
 from layoutprobe.trace.load_path import related
+from layoutprobe.trace.parts import Sums
 from layoutprobe.trace.places import loop_around, where, who_was
 from layoutprobe.trace.problem import NoProductError
 from layoutprobe.trace.products import right_to_the_unit
@@ -255,8 +256,8 @@ def _count_findings(subject: Subject, analysis: Analysis) -> tuple[list[Finding]
         parts = [f"{matrix} is zero wherever {parts[0].removesuffix(' never added')} should be taken from it"]
         hint = f"compare the bound of the load of {matrix} with the extents of {matrix}"
         way = (*related(subject, steps), Related("used by", used)) if steps else ()
-    if (analysis.times != 1).any():
-        return [_of_parts(subject, analysis, chain, parts)], doubts
+    if analysis.sums is not None and (analysis.sums.times != 1).any():
+        return [_of_parts(subject, analysis, analysis.sums, parts)], doubts
     unread = left_in_lds(subject, analysis.problem, link, chain, missing) if doubled.size else None
     if unread is not None:
         place, told = unread
@@ -275,15 +276,13 @@ def _count_findings(subject: Subject, analysis: Analysis) -> tuple[list[Finding]
     return [finding], doubts
 
 
-def _of_parts(subject: Subject, analysis: Analysis, chain: int, parts: Sequence[str]) -> Finding:
+def _of_parts(subject: Subject, analysis: Analysis, sums: Sums, parts: Sequence[str]) -> Finding:
     """Partial sums of which a reduction leaves one out, or adds one twice: at the store of what it makes."""
-    targets = next(one.targets for one in analysis.judged if one.targets.stored[chain].any())
-    block = tuple(np.argwhere(targets.stored[chain])[0])
-    row, col = int(targets.m[chain][block]), int(targets.n[chain][block])
-    place = writer_of(subject, analysis.problem.contract.d, row * analysis.problem.n + col)
-    never, often = (int((analysis.times == count).sum()) for count in (0, 2))
-    told = [f"{never} of {analysis.times.size} partial sums are never added"] if never else []
-    told += [f"{often} are added twice"] if often else []
+    place = writer_of(subject, analysis.problem.contract.d, sums.wrong)
+    never, often = (int((sums.times == count).sum()) for count in (0, 2))
+    some = "elements of " if sums.partly else ""
+    told = [f"{some}{never} of {sums.times.size} partial sums are never added"] if never else []
+    told += [f"{some}{often} of {sums.times.size} are added twice"] if often else []
     return Finding(
         INCOMPLETE,
         f"the sum over k is not complete: {', '.join(parts)}, as {' and '.join(told)} where parts are added up",
@@ -333,7 +332,7 @@ def _covered(analysis: Analysis) -> str:
         text += "; A and B are right by the documented layout, as what is wrong is where D goes: see epilogue"
     if any(judged.executions.swapped for judged in analysis.judged):
         text += "; the kernel computes C transposed"
-    if analysis.summed:
+    if analysis.sums is not None:
         text += "; several accumulators are added up"
     return text
 

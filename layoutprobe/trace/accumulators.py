@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from layoutprobe.brief import brief
 from layoutprobe.isa.kind import Kind
 from layoutprobe.isa.matrix import matrix_form
+from layoutprobe.manifest.model import Gemm
 from layoutprobe.numbers import DigitCode, digit_base
 from layoutprobe.observe.accumulators import AccumulatorCoding, Chains
 from layoutprobe.observe.outputs import StoreRecorder, Stores, touched
@@ -82,10 +83,10 @@ def arrivals_of(subject: Subject, problem: Problem) -> Arrivals:
         subject.epilogue(AccumulatorCoding(codes, slots, place), StoreRecorder)
         for place in range(codes.digits)
     ]
-    chains = runs[0].record(Chains)
+    chains, *others = (run.record(Chains) for run in runs)
     if not chains.complete:
         raise UndecidedError("there are more accumulators than codes: check a smaller size")
-    _same_links(runs)
+    _same_links(chains, others)
     values = np.stack([np.asarray(run.outputs[name], np.float64) for run in runs])
     written = _written(subject, runs[0].record(Stores), name)
     return _arrived(chains, codes, values, codes.numbers(list(values)), written)
@@ -120,6 +121,33 @@ def levelled(subject: Subject, problem: Problem, plain: Arrivals) -> Arrivals:
     return _arrived(plain.chains, codes, np.stack(values), codes.numbers(values), plain.written)
 
 
+def summable(subject: Subject, problem: Problem, plain: Arrivals, parts: int, *, spread: int = 1) -> Arrivals:
+    """Arrivals of codes of which so many may be added up: their sums are exact in all types on their way.
+
+    Args:
+        subject, problem: the kernel.
+        plain: what arrived of other codes. Where that is nothing at all, results are multiplied by zeros: ones are
+            multiplied and added instead.
+        parts: codes that meet in one element at most.
+        spread: so many times as many codes as there are slots, or more, so that hardly any number is one by chance.
+
+    Raises:
+        UndecidedError, RunStoppedError: see `arrivals_of`.
+    """
+    name, chains = problem.contract.d, plain.chains
+    base = max(2, plain.codes.base // parts)
+    codes = DigitCode.of(max(1, chains.wave.size) * chains.slots * spread, base, scrambled=True)
+    contract, added = subject.contract, 0
+    runs_of: Callable[[AccumulatorCoding], Recorded] = subject.epilogue
+    if not plain.values.any():
+        runs_of = subject.levels
+        added = sum(map(bool, (contract.bias, contract.residual))) if isinstance(contract, Gemm) else 0
+    runs = [runs_of(AccumulatorCoding(codes, chains.slots, place)) for place in range(codes.digits)]
+    _same_links(chains, [run.record(Chains) for run in runs])
+    values = np.stack([np.asarray(run.outputs[name], np.float64) - added for run in runs])
+    return _arrived(chains, codes, values, codes.numbers(list(values)), plain.written)
+
+
 def _arrived(
     chains: Chains, codes: DigitCode, values: NDArray[Any], slot: Ints, written: NDArray[np.bool_]
 ) -> Arrivals:
@@ -147,8 +175,7 @@ def _written(subject: Subject, stores: Stores, name: str) -> NDArray[np.bool_]:
     return np.asarray(buffer.view((plain + atomic)[: buffer.size] > 0))
 
 
-def _same_links(runs: Sequence[Recorded]) -> None:
-    first, *others = (run.record(Chains) for run in runs)
+def _same_links(first: Chains, others: Iterable[Chains]) -> None:
     for other in others:
         same = len(first.links) == len(other.links) and all(
             x.inst.pc == y.inst.pc and np.array_equal(x.wave, y.wave) and np.array_equal(x.chain, y.chain)

@@ -19,7 +19,7 @@ from layoutprobe.observe.matrix import Operands
 from layoutprobe.solver.product import NOWHERE, Factors, Judgement, Targets, judge, parts
 from layoutprobe.trace.accumulators import Arrivals, arrivals_of, chain_of, levelled
 from layoutprobe.trace.operands import MOSTLY, Executions, by_roles, executions_of
-from layoutprobe.trace.parts import parts_added
+from layoutprobe.trace.parts import Sums, sums_of
 from layoutprobe.trace.problem import NoProductError, Problem
 from layoutprobe.trace.subject import Subject
 
@@ -53,11 +53,9 @@ class Analysis:
         arrivals: where accumulators end up.
         judged: executions by instruction and role.
         lost: PC -> why its operands cannot be followed.
-        summed: several accumulators are added into one element of D; the sums are right.
+        sums: several accumulators are added into one element of D; None where they are not.
         foreign: elements of D that were written but hold no accumulator's value.
         tainted: bool [chain], chains of which an execution could not be followed.
-        times: int64 [chain], how often each accumulator is added to what is stored: 1, but where a reduction leaves
-            one out, or adds it twice.
         astray: int64, flat elements of D that hold the accumulator of another one. Empty where
             executions are wrong or elements foreign: then that is what is to be told.
     """
@@ -67,10 +65,9 @@ class Analysis:
     arrivals: Arrivals
     judged: tuple[JudgedExecutions, ...]
     lost: Mapping[int, str]
-    summed: bool
+    sums: Sums | None = None
     foreign: int = 0
     tainted: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
-    times: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     astray: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
 
     __repr__ = brief
@@ -105,11 +102,10 @@ def _analyse(subject: Subject) -> Analysis:
         tainted[chain_of(kind, arrivals.chains)[np.isin(kind.pc, list(missed))]] = True
     made = [(done, done.factors(problem, chain_of(done, arrivals.chains))) for done in followed]
     expected = _expected(problem, arrivals, made)
-    element, summed, foreign = _destinations(problem, arrivals, expected)
-    times = np.ones(arrivals.chains.wave.size, np.int64)
-    whole = not problem.contract.split_k and not summed
-    if whole and (added := parts_added(expected, arrivals)) is not None:
-        element, summed, foreign, times = expected, True, 0, added
+    sums = None if problem.contract.split_k else sums_of(subject, problem, expected, arrivals)
+    if sums is not None:
+        arrivals = sums.arrivals
+    element, foreign = (arrivals.element, 0) if sums is not None else _destinations(problem, arrivals)
     if foreign and not problem.contract.split_k:
         again = levelled(subject, problem, arrivals)
         left = (again.slot < 0) & again.written
@@ -125,10 +121,10 @@ def _analyse(subject: Subject) -> Analysis:
     broken = any(one.judgement.broken.any() for one in judged)
     astray = (
         np.zeros(0, np.int64)
-        if broken or summed or foreign
+        if broken or sums is not None or foreign
         else _astray(problem, arrivals, expected, tainted)
     )
-    return Analysis(problem, operands, arrivals, judged, lost, summed, foreign, tainted, times, astray)
+    return Analysis(problem, operands, arrivals, judged, lost, sums, foreign, tainted, astray)
 
 
 def _targets(problem: Problem, element: Ints, done: Executions) -> Targets:
@@ -147,26 +143,14 @@ def _targets(problem: Problem, element: Ints, done: Executions) -> Targets:
     return Targets(m, n)
 
 
-def _destinations(problem: Problem, arrivals: Arrivals, expected: Ints) -> tuple[Ints, bool, int]:
-    """Element of D for every slot of every chain; whether D holds sums; elements that hold neither."""
+def _destinations(problem: Problem, arrivals: Arrivals) -> tuple[Ints, int]:
+    """Element of D for every slot of every chain; and how many elements hold none of their codes."""
     foreign = (arrivals.slot < 0) & arrivals.written
     if problem.contract.split_k:
         foreign &= ~_idle(arrivals)
-    if not foreign.any():
-        return arrivals.element, False, 0
     # Where hardly anything is a code, what looks like one is chance.
     element = arrivals.element if foreign.mean() < MOSTLY else np.full_like(arrivals.element, -1)
-    there = expected >= 0
-    slot = np.flatnonzero(there.ravel())
-    size = arrivals.slot.size
-    if problem.contract.split_k or not slot.size:
-        return element, False, int(foreign.sum())
-    for place, value in enumerate(arrivals.values):
-        weights = arrivals.codes.digit(slot, place).astype(np.float64)
-        total = np.bincount(expected.ravel()[slot], weights, minlength=size)
-        if not np.array_equal(total, value.ravel()):
-            return element, False, int(foreign.sum())
-    return expected, True, 0
+    return element, int(foreign.sum())
 
 
 def _idle(arrivals: Arrivals) -> NDArray[np.bool_]:
@@ -228,13 +212,15 @@ def wrong_counts(analysis: Analysis) -> tuple[Ints, NDArray[np.int32], NDArray[n
         bad[judged.factors.chain[judged.judgement.broken]] = True
         counted[:, :own] += judged.judgement.counted
         stored[:, :own] |= judged.targets.stored.any(axis=(2, 3))
-        if analysis.summed or analysis.problem.contract.split_k:
-            outputs = np.concatenate([judged.targets.row(), judged.targets.col()], axis=2)
+        if analysis.sums is not None or analysis.problem.contract.split_k:
+            lines = (np.sort(axis, axis=2) for axis in (judged.targets.row(), judged.targets.col()))
+            outputs = np.concatenate(list(lines), axis=2)
             same = np.unique(outputs.reshape(count * own, -1), axis=0, return_inverse=True)[1]
             share[:, :own] = same.reshape(count, own)
     together = np.zeros((count * blocks, k), np.int32)
-    weighted = counted * analysis.times[:, None, None]
-    np.add.at(together, share[stored], weighted[stored])
+    if analysis.sums is not None:
+        counted *= analysis.sums.times[:, None, None].astype(np.int32)
+    np.add.at(together, share[stored], counted[stored])
     spoiled = np.zeros(count * blocks, np.bool_)
     spoiled[share[stored & bad[:, None]]] = True
     wrong = stored & ~spoiled[share] & (together[share] != 1).any(axis=2)
