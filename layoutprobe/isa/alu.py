@@ -10,7 +10,8 @@ from layoutprobe.arch import MatrixForm
 from layoutprobe.arch.isa import HARDWARE
 from layoutprobe.isa.dialect import Dialect
 from layoutprobe.isa.fields import NONE, Fields
-from layoutprobe.isa.inst import EXEC_LO, Inst, Operand
+from layoutprobe.isa.indexing import SETS_MODE
+from layoutprobe.isa.inst import EXEC_LO, M0, Inst, Operand
 
 _DUAL_PREFIX = "v_dual_"
 _ALONE = ("v_nop", "v_pipeflush", "v_clrexcp")
@@ -158,7 +159,7 @@ def _matrix_operands(
 
 
 def _sop1(f: Fields) -> Inst:
-    dst = (f.operand("sdst"),) if "sdst" in f.raw.operands else ()
+    dst = (f.operand("sdst"),) if "sdst" in f.raw.operands else _silent(f)
     if f.name.startswith("s_sendmsg_rtn"):  # the field is the message's number, of no register
         return replace(f.inst(dst, ()), mods={"simm16": f.code("ssrc0")})
     src = (f.operand("ssrc0"),) if "ssrc0" in f.raw.operands else ()
@@ -179,7 +180,12 @@ def _sop2(f: Fields) -> Inst:
 
 
 def _sopc(f: Fields) -> Inst:
-    return f.inst((), (f.operand("ssrc0"), f.operand("ssrc1")))
+    return f.inst(_silent(f), (f.operand("ssrc0"), f.operand("ssrc1")))
+
+
+def _silent(f: Fields) -> tuple[Operand, ...]:
+    """What is written without a field that says so."""
+    return (Operand("s", M0),) if f.name in SETS_MODE else ()
 
 
 _REGISTER = 63
@@ -199,7 +205,7 @@ def _sopk(f: Fields) -> Inst:
 
 
 def _sopp(f: Fields) -> Inst:
-    return replace(f.inst((), ()), mods={"simm16": f.mod("simm16")})
+    return replace(f.inst(_silent(f), ()), mods={"simm16": f.mod("simm16")})
 
 
 ASSEMBLE: dict[str, Callable[[Fields], Inst]] = {

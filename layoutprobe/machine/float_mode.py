@@ -14,11 +14,12 @@ import numpy as np
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.dialect import isa_of
+from layoutprobe.isa.indexing import picks_registers
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.faults import fault
-from layoutprobe.machine.program import Bind, Executor
+from layoutprobe.machine.program import Bind, Executor, UnboundError
 from layoutprobe.machine.registers import Array
 from layoutprobe.place import Place
 
@@ -62,6 +63,8 @@ def guarded(bind: Bind, kernel: Kernel) -> Bind:
         results = [o for part in parts for o in part.dst if _is_single(o)]
         if execute is None or Kind.MATRIX in inst.kind or not (sources or results):
             return execute
+        if picks_registers(inst):
+            raise UnboundError("with f32 subnormals flushed, of registers that M0 picks")
 
         def execute_guarded(c: Cohort) -> None:
             _refuse_subnormals(c, inst, sources)

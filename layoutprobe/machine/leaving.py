@@ -10,7 +10,7 @@ from layoutprobe.machine.flow import Flow
 from layoutprobe.machine.program import CONDITIONS
 
 _READ_SCC = ("s_cselect_", "s_cmov_", "s_addc_", "s_subb_")
-_KEEP_SCC = ("s_mov", "s_cselect_", "s_mul_", "s_load", "s_buffer_load")
+_KEEP_SCC = ("s_mov", "s_cselect_", "s_mul_", "s_load", "s_buffer_load", "s_set_gpr_idx_")
 
 
 def left_by(flow: Flow, body: frozenset[int], loads: frozenset[int]) -> bool:

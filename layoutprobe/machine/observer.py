@@ -123,8 +123,8 @@ class Observer:
     def matrix_done(self, c: Cohort, inst: Inst) -> None:
         """A matrix instruction has written its destination."""
 
-    def indexed(self, c: Cohort, inst: Inst, waves: NDArray[np.int64], read: int, written: int) -> None:
-        """Waves of the cohort move a VGPR that M0 picks; -1 for the register that M0 does not."""
+    def indexed(self, c: Cohort, inst: Inst, waves: NDArray[np.int64], done: Inst) -> None:
+        """Waves of the cohort are about to execute an instruction whose VGPRs M0 picks: `done` names them."""
 
     def wait(self, c: Cohort, inst: Inst) -> None:
         """The cohort is about to wait for a counter."""

@@ -9,9 +9,11 @@ from functools import cached_property
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.errors import CodeObjectError, ExecutionError
 from layoutprobe.isa.calls import functions, reached
+from layoutprobe.isa.indexing import END, MODE, in_mode
 from layoutprobe.isa.inst import ACC0, EXEC_LO, SCC, VCC_LO, VGPR0, Inst, Operand
 from layoutprobe.isa.kind import MOVES, Kind
 from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.indexing import with_mode
 from layoutprobe.place import Place
 
 Executor = Callable[[Cohort], None]
@@ -136,6 +138,8 @@ def build_program(
     insts, left_out = _callable(code, kernel, insts, unfit)
     for inst in insts.values():
         _check_registers(kernel, inst, vgprs, first_acc)
+    own = vgprs if first_acc is None else min(vgprs, first_acc)
+    insts = with_mode(insts, (kernel.entry, *functions(code, insts)), own, kernel.name)
     insts = {pc: in_rows(inst, first_acc or 0) for pc, inst in insts.items()}
     leaders = _leaders(code, kernel, insts)
     missing: dict[int, str] = {}
@@ -200,7 +204,7 @@ def changed(
             if inst.pc in changes:
                 for one in changes[inst.pc]:
                     _check_registers(kernel, one, vgprs, first_acc)
-                parts = [in_rows(one, first_acc or 0) for one in changes[inst.pc]]
+                parts = [in_rows(_alike(one, inst), first_acc or 0) for one in changes[inst.pc]]
                 execute = _one_after_the_other([bind(one, ()) for one in parts])
                 made[inst.pc] = (_together(inst, parts), execute)
             elif builds(inst):
@@ -208,6 +212,13 @@ def changed(
             body.append(execute)
         blocks[start] = replace(block, body=tuple(body))
     return replace(program, blocks=blocks), made
+
+
+def _alike(inst: Inst, before: Inst) -> Inst:
+    """What stands for an instruction, told of the mode in which that one runs."""
+    if MODE not in before.mods or Kind.VALU not in inst.kind:
+        return inst
+    return in_mode(inst, before.mods[MODE], before.mods[END])
 
 
 def _one_after_the_other(parts: Sequence[Executor | None]) -> Executor:

@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from layoutprobe.arch.isa import Counting
+from layoutprobe.isa.indexing import named
 from layoutprobe.isa.inst import VCC_LO, Inst, Operand
 from layoutprobe.isa.kind import Kind
 
@@ -30,8 +31,6 @@ LONGEST = 63
 stalls until there is room."""
 
 _UNCOUNTED = (Kind.BUFFER | Kind.CACHE, Kind.SMEM | Kind.CACHE, Kind.LDS | Kind.HINT)
-_FROM_M0 = ("v_movrels_b32", "v_movrelsd_b32", "v_movrelsd_2_b32")
-_TO_M0 = ("v_movreld_b32", "v_movrelsd_b32", "v_movrelsd_2_b32")
 _INVALIDATE = "global_inv"
 _WRITE_BACK = "buffer_wbl2"
 """Cache control that counts as a load and as a store."""
@@ -149,10 +148,9 @@ def register_of(part: int) -> int:
 
 
 def reads(inst: Inst) -> Iterator[int]:
-    """Parts of registers that an instruction reads when it issues; not the VGPR that M0 picks."""
+    """Parts of registers that an instruction reads when it issues; not the VGPRs that M0 picks."""
     narrow = _stored_half(inst)
-    if inst.name in _FROM_M0:
-        return
+    inst = named(inst)
     for half in inst.pair or (inst,):
         for place, operand in enumerate(half.src):
             if narrow and place == (0 if inst.encoding in ("MUBUF", "MTBUF") else 1):
@@ -164,10 +162,9 @@ def reads(inst: Inst) -> Iterator[int]:
 
 
 def writes(inst: Inst) -> Iterator[int]:
-    """Parts of registers that an instruction writes; not the VGPR that M0 picks."""
+    """Parts of registers that an instruction writes; not the VGPRs that M0 picks."""
     narrow = _loaded_half(inst)
-    if inst.name in _TO_M0:
-        return
+    inst = named(inst)
     for half in inst.pair or (inst,):
         for operand in half.dst:
             yield from parts(operand.registers(), narrow or _halves(operand))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
+from layoutprobe.isa.indexing import named
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Band, Cohort
@@ -67,7 +68,12 @@ class FloatRecorder(Recorder):
         self._finish()
         if inst.kind & (Kind.LOAD | Kind.STORE) or self._left.get(inst.pc, MOST) <= 0:
             return
-        left = [o for half in inst.pair or (inst,) for o in half.dst if o.kind == "v" and _is_float(half, o)]
+        left = [
+            o
+            for half in inst.pair or (inst,)
+            for o in named(half).dst
+            if o.kind == "v" and _is_float(half, o)
+        ]
         if left:
             self._pending = c, inst, left
 

@@ -92,6 +92,7 @@ class FootprintRecorder(Recorder):
         self._waves: list[tuple[Group, int]] = []
         self._steps: list[_Step] = []
         self._pending: tuple[Cohort, Inst, Ints, Ints, Words] | None = None
+        self._picked: list[tuple[Ints, Inst]] = []
         self._size = 0
 
     def batch(self, machine: Machine, program: Program) -> None:
@@ -124,12 +125,24 @@ class FootprintRecorder(Recorder):
         if which.size and self._size <= LIMIT:
             self._pending = c, inst, which, number[which], _sums(c, which, _read_by(inst))
 
+    def indexed(self, c: Cohort, inst: Inst, waves: Ints, done: Inst) -> None:
+        """See Observer."""
+        if self._pending is None or self._pending[1].pc != inst.pc:
+            return
+        _, _, which, _, read = self._pending
+        at = np.flatnonzero(np.isin(c.waves[which], waves))
+        read[at] = _sums(c, which[at], _read_by(done))
+        self._picked.append((at, done))
+
     def _finish(self) -> None:
         if self._pending is None:
             return
         c, inst, which, waves, read = self._pending
         self._pending = None
         left = _sums(c, which, _written_by(inst))
+        for at, done in self._picked:
+            left[at] = _sums(c, which[at], _written_by(done))
+        self._picked.clear()
         self._steps.append(_Step(inst, waves, read, left))
         self._size += read.nbytes + left.nbytes
 

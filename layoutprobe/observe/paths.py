@@ -88,6 +88,12 @@ class Paths(Generic[State]):
         numbers = self._entered[waves]
         return [(self._states[number], waves[numbers == number]) for number in np.unique(numbers)]
 
+    def amend(self, waves: NDArray[np.int64], change: Callable[[State], State]) -> None:
+        """Change the states that waves have behind the block that they run."""
+        numbers = self._of_wave[waves]
+        for number in np.unique(numbers):
+            self._of_wave[waves[numbers == number]] = self._number(change(self._states[number]))
+
     def _take(self, c: Band, block: Block, state: int, waves: NDArray[np.int64]) -> None:
         step = self._steps.get((block, state))
         if step is None:

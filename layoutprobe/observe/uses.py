@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from layoutprobe.arch import Isa, MatrixForm
 from layoutprobe.arch.hazards import Use
+from layoutprobe.isa.indexing import named
 from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, M0, VGPR0, Inst, Operand
 from layoutprobe.isa.kind import Kind
 
@@ -36,10 +37,10 @@ _UNIT = frozenset((-1,))
 
 
 def uses(inst: Inst, isa: Isa) -> Uses:
-    """What an instruction does; of dual instructions, what both halves do."""
+    """What an instruction does, but to VGPRs that M0 picks; of dual instructions, what both halves do."""
     found: dict[Use, frozenset[int]] = {}
     for half in inst.pair or (inst,):
-        for use, registers in _of(half, isa):
+        for use, registers in _of(named(half), isa):
             if registers:
                 found[use] = found.get(use, frozenset()) | registers
     return found

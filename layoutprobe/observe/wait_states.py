@@ -3,7 +3,8 @@
 The emulator takes results at once, so nothing of this shows in its results. Beside the execution, every wave
 carries those of its last instructions that a rule of its instruction set still binds, each with the wait
 states since, along whatever path it takes (`paths`). Rules are rows of `arch`; what an instruction does with
-which register is told in `uses`.
+which register is told in `uses`. Which VGPRs M0 picks is known when an instruction executes: then the rest of its
+block is looked at once more, and who writes such a register binds under a number of its own.
 
 After a violation the wave goes on as if the missing wait states had been there, so that one missing s_nop is
 one violation.
@@ -15,22 +16,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
+from numpy.typing import NDArray
+
 from layoutprobe.arch import Isa
 from layoutprobe.arch.hazards import Hazard, Hazards
 from layoutprobe.isa.dialect import isa_of
+from layoutprobe.isa.indexing import picks_registers
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
-from layoutprobe.machine.cohort import Band
+from layoutprobe.machine.cohort import Band, Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Block, Program
 from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.paths import Passage, Paths
 from layoutprobe.observe.uses import Uses, passes_of, uses
-from layoutprobe.observe.who import Who
+from layoutprobe.observe.who import Who, who_is
 
 Recent = tuple[tuple[int, int], ...]
 """PCs of instructions that bind the next ones, and the wait states since; oldest first."""
 _NOP = 0xF
+_ROWS = 10
+"""Bits that number a VGPR."""
 
 
 @dataclass(eq=False)
@@ -123,6 +130,7 @@ class WaitStateObserver(Recorder):
         self._isa: Isa | None = None
         self._hazards = Hazards(())
         self._quiet: dict[tuple[Block, Recent], _Quiet] = {}
+        self._indexing: list[Block] = []  # those in which M0 picks VGPRs
 
     def batch(self, machine: Machine, program: Program) -> None:
         """See Observer."""
@@ -136,9 +144,43 @@ class WaitStateObserver(Recorder):
         if self._hazards.rules:
             self._paths.block(c, block)
 
+    def indexed(self, c: Cohort, inst: Inst, waves: NDArray[np.int64], done: Inst) -> None:
+        """M0 picks VGPRs for waves."""
+        if not self._hazards.rules:
+            return
+        block = next(known for known in self._indexing if any(one.pc == inst.pc for one in known.listing))
+        at = next(n for n, one in enumerate(block.listing) if one.pc == inst.pc)
+        key, site = self._picked(inst, done)
+        for recent, its in self._paths.entered(waves):
+            for one in block.listing[:at]:
+                recent, _ = self._behind(self._sites[one.pc], recent)
+            self._seen(c, its, self._worst(site, recent))
+        left: Recent = ((key, 0),) if site.longest else ()
+        for one in block.listing[at + 1 :]:
+            left, violation = self._behind(self._sites[one.pc], left, binds=False)
+            self._seen(c, waves, violation)
+        if left:
+            self._paths.amend(waves, lambda recent: tuple(sorted({*recent, *left}, key=lambda one: -one[1])))
+
+    def _picked(self, inst: Inst, done: Inst) -> tuple[int, _Site]:
+        """What an instruction does to the registers that M0 picks, and the number under which it binds."""
+        assert self._isa is not None
+        plain, every = uses(inst, self._isa), uses(done, self._isa)
+        site = self._made(
+            inst, {use: registers - plain.get(use, frozenset()) for use, registers in every.items()}
+        )
+        key = -1 - (inst.pc << _ROWS | (done.dst[0].index if done.dst else 0))
+        self._sites[key] = site
+        return key, site
+
+    def _seen(self, c: Cohort, waves: NDArray[np.int64], violation: Violation | None) -> None:
+        if violation is not None:
+            violation.who = violation.who or who_is(c.machine, int(waves[0]))
+            violation.waves += len(waves)
+
     def record(self) -> WaitStateRecord:
         """See Recorder."""
-        binding = sum(bool(site.binds) for site in self._sites.values())
+        binding = len({site.inst.pc for site in self._sites.values() if site.binds})
         violations = tuple(self._violations.values())
         kept = len(self._kept - self._violations.keys())
         return WaitStateRecord(violations, kept, binding, self._paths.complete)
@@ -147,7 +189,7 @@ class WaitStateObserver(Recorder):
         key = block, recent
         if key not in self._quiet:
             kept, passage = self._walked(block, recent)
-            if passage.seen:
+            if passage.seen or block in self._indexing:
                 return passage
             self._quiet[key] = _Quiet(
                 passage, {inst.pc: self._sites[inst.pc] for inst in block.listing}, kept
@@ -161,30 +203,38 @@ class WaitStateObserver(Recorder):
         """What a block does to the instructions that bind, and the pairs that keep a rule."""
         seen: list[Violation] = []
         others, self._kept = self._kept, set()
+        if block not in self._indexing and any(picks_registers(inst) for inst in block.listing):
+            self._indexing.append(block)
         for inst in block.listing:
-            site = self._sites.get(inst.pc) or self._site(inst)
-            violation = self._worst(site, recent)
-            passed = site.states
+            recent, violation = self._behind(self._sites.get(inst.pc) or self._site(inst), recent)
             if violation is not None:
                 seen.append(violation)
-                passed += violation.needed - violation.states
-            aged = ((pc, states + passed) for pc, states in recent)
-            recent = tuple((pc, states) for pc, states in aged if states <= self._sites[pc].longest)
-            if site.longest:
-                recent = (*recent, (inst.pc, 0))
         kept, self._kept = self._kept, others | self._kept
         return kept, Passage(recent, tuple(seen))
 
+    def _behind(self, site: _Site, recent: Recent, *, binds: bool = True) -> tuple[Recent, Violation | None]:
+        """What binds behind an instruction, and what it breaks; it may bind those behind it itself."""
+        violation = self._worst(site, recent)
+        passed = site.states
+        if violation is not None:
+            passed += violation.needed - violation.states
+        aged = ((pc, states + passed) for pc, states in recent)
+        recent = tuple((pc, states) for pc, states in aged if states <= self._sites[pc].longest)
+        return (*recent, (site.inst.pc, 0)) if binds and site.longest else recent, violation
+
     def _site(self, inst: Inst) -> _Site:
-        isa = self._isa
-        assert isa is not None
+        assert self._isa is not None
         concerned = Kind.MATRIX in inst.kind or not self._hazards.of_matrices
-        does, passes = uses(inst, isa) if concerned else {}, passes_of(inst, isa)
+        site = self._sites[inst.pc] = self._made(inst, uses(inst, self._isa) if concerned else {})
+        return site
+
+    def _made(self, inst: Inst, does: Uses) -> _Site:
+        assert self._isa is not None
+        passes = passes_of(inst, self._isa)
         bound = [(rule, rule.needed(passes)) for rule in self._hazards.rules if rule.first in does]
         binds = tuple((rule, needed) for rule, needed in bound if needed)
         longest = max((needed for _, needed in binds), default=0)
-        site = self._sites[inst.pc] = _Site(inst, does, binds, longest, self._makes(inst))
-        return site
+        return _Site(inst, does, binds, longest, self._makes(inst))
 
     def _makes(self, inst: Inst) -> int:
         if self._hazards.filled_by == "VALU":

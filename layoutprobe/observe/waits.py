@@ -35,7 +35,8 @@ from numpy.typing import NDArray
 from layoutprobe.arch import DEFAULT
 from layoutprobe.arch.isa import Counting
 from layoutprobe.isa.dialect import isa_of, known
-from layoutprobe.isa.inst import VGPR0, Inst
+from layoutprobe.isa.indexing import picks_registers
+from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Band, Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Block, Program
@@ -46,7 +47,6 @@ from layoutprobe.observe.counters import (
     issue,
     needed,
     operation,
-    parts,
     reads,
     register_of,
     wait,
@@ -162,12 +162,10 @@ class CounterTracker:
         """Take the waves of a cohort through a block."""
         self._paths.block(c, block)
 
-    def indexed(self, c: Cohort, inst: Inst, waves: NDArray[np.int64], read: int, written: int) -> None:
-        """Waves move a VGPR that M0 picks: what their loads have still to write is known at its place only."""
+    def indexed(self, c: Cohort, inst: Inst, waves: NDArray[np.int64], done: Inst) -> None:
+        """M0 picks VGPRs for waves: what their loads have still to write is known at its place only."""
         block = next(known for known in self._indexing if any(one.pc == inst.pc for one in known.listing))
-        touched = [
-            frozenset(parts((VGPR0 + register,)) if register >= 0 else ()) for register in (read, written)
-        ]
+        touched = [frozenset(of(done)) - frozenset(of(inst)) for of in (reads, writes)]
         for queues, its in self._paths.entered(waves):
             for hazard in self._up_to(block, queues, inst).clashes(inst, None, *touched):
                 known = self.hazards.setdefault((inst.pc, hazard.counter, hazard.writes), hazard)
@@ -208,7 +206,7 @@ class CounterTracker:
         """What a block does to queues, and PCs of its waits."""
         walk, waited = _Walk(queues, self._counting, self.operations), set[int]()
         found: list[Hazard] = []
-        if any(inst.name.startswith("v_movrel") for inst in block.listing):
+        if any(picks_registers(inst) for inst in block.listing):
             self._indexing.append(block)
         for inst in block.listing:
             limits = waits(inst, self._counting)
@@ -292,9 +290,9 @@ class WaitObserver(Recorder):
         """See Observer."""
         self.tracker.block(c, block)
 
-    def indexed(self, c: Cohort, inst: Inst, waves: NDArray[np.int64], read: int, written: int) -> None:
+    def indexed(self, c: Cohort, inst: Inst, waves: NDArray[np.int64], done: Inst) -> None:
         """See Observer."""
-        self.tracker.indexed(c, inst, waves, read, written)
+        self.tracker.indexed(c, inst, waves, done)
 
     def record(self) -> WaitRecord:
         """What the counters showed so far."""

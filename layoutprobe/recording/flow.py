@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.errors import ProbeError
-from layoutprobe.isa.inst import NULL, SCC, VGPR0, Inst
+from layoutprobe.isa.inst import NULL, SCC, VGPR0, Inst, Operand
 from layoutprobe.isa.kind import MOVES, Kind
 from layoutprobe.isa.transposing import exchange_of
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Executor, UnboundError
 from layoutprobe.machine.registers import SGPRS
+from layoutprobe.observe.uses import ACCUMULATING
 from layoutprobe.recording.memory import Flat, Global, Memory
 from layoutprobe.recording.model import NOTHING, Buffer
 from layoutprobe.recording.planes import Bound, Marked, Marks, Source, bound, marks, moved
@@ -33,6 +34,7 @@ Ints = NDArray[np.int32]
 Words = NDArray[np.uint32]
 Where = NDArray[np.int64]
 _NIBBLES = np.arange(8)
+_COPIES = ("v_mov_b32", "v_accvgpr_read_b32", "v_accvgpr_write_b32", "v_accvgpr_mov_b32")
 _SIGNED = ("_i8", "_i16", "sbyte", "sshort")
 
 
@@ -49,7 +51,7 @@ class Begun:
         marked: sources with tags, and their words [wave, lane or 1].
         vectors, scalars: what it reads, as `marks` takes it.
         loads: words that loads bring: (int32 [wave, lane, dword], bool [wave, lane], bytes), in their order.
-        picked: of a move whose registers M0 picks: positions in `which`, row that is read, row that is written.
+        picked: where M0 picks registers: positions in `which`, and the instruction with these registers.
     """
 
     c: Cohort
@@ -63,7 +65,7 @@ class Begun:
     vectors: Words | None = None
     scalars: Words | None = None
     loads: list[tuple[Ints, NDArray[np.bool_], int]] = field(default_factory=list)
-    picked: list[tuple[Where, int, int]] = field(default_factory=list)
+    picked: list[tuple[Where, Inst]] = field(default_factory=list)
 
     __repr__ = brief
 
@@ -300,21 +302,30 @@ class Flow:
         return self.table.words(received.reshape(*held.shape[:2], -1, 8))
 
     def _picked(self, b: Begun) -> None:
-        """A move whose registers M0 picks."""
-        for at, read, written in b.picked:
-            source = b.inst.src[0]
-            waves = b.waves[at]
-            if read < 0 and source.kind != "v":
-                scalar = source.kind == "s" and source.index != NULL
-                words = (
-                    self.scalars[waves, source.index][:, None]
-                    if scalar
-                    else np.zeros((waves.size, 1), np.int32)
-                )
+        """What uses registers that M0 picks: moves are followed, of all else it is known what it was made of."""
+        for at, done in b.picked:
+            waves, active = b.waves[at], b.active[at]
+            implicit = done.dst if done.name.startswith(ACCUMULATING) or "dst_sel" in done.mods else ()
+            words = [self._held(waves, register) for o in (*done.src, *implicit) for register in _rows(o)]
+            if done.name in _COPIES and not {"dpp_ctrl", "dst_sel"} & done.mods.keys():
+                made = words[0] if words else np.zeros((waves.size, 1), np.int32)
             else:
-                words = self.vectors[waves, read if read >= 0 else source.index]
-            to = written if written >= 0 else b.inst.dst[0].index
-            self.vectors[waves, to] = np.where(b.active[at], words, self.vectors[waves, to])
+                shape = (waves.size, self._lanes)
+                tags = [self.table.whole(np.broadcast_to(word, shape)) for word in words]
+                every = np.stack(tags or [np.zeros(shape, np.int32)], axis=-1)
+                made = self.table.computed(self.table.unite_all(every))
+            for register in (r for operand in done.dst for r in _rows(operand)):
+                if register < VGPR0:
+                    self.scalars[waves, register] = self.table.unite_all(made)
+                    continue
+                row = register - VGPR0
+                self.vectors[waves, row] = np.where(active, made, self.vectors[waves, row])
+
+    def _held(self, waves: Where, register: int) -> Ints:
+        """Word numbers of a register: int32 [wave, lane], of a scalar one [wave, 1]."""
+        if register < VGPR0:
+            return self.scalars[waves, register][:, None]
+        return self.vectors[waves, register - VGPR0]
 
     def _product(self, b: Begun) -> None:
         target = b.inst.dst[0]
@@ -397,6 +408,11 @@ class Flow:
             else:
                 tags = results(self.table, one.crosses, found, sources, nibbles_of(value))
             self.scalars[b.waves, register] = self.table.words(tags)[:, 0]
+
+
+def _rows(operand: Operand) -> range:
+    """The registers of an operand that tags are kept of."""
+    return operand.registers() if operand.kind in ("v", "s") else range(0)
 
 
 def _planes(tags: Ints) -> int:

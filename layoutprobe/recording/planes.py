@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from layoutprobe import semantics
 from layoutprobe.brief import brief
 from layoutprobe.errors import ExecutionError
+from layoutprobe.isa.indexing import picks_registers
 from layoutprobe.isa.inst import NULL, SCC, VGPR0, Inst, Operand
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine, Waves
@@ -141,7 +142,7 @@ def bound(inst: Inst) -> Bound | None:
 
 
 def _bound(inst: Inst) -> Bound | None:
-    if inst.name.startswith("v_movrel"):
+    if picks_registers(inst):
         return None  # M0 picks registers, which are others here
     places: list[Source] = []
     sources: list[Source] = []

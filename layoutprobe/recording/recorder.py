@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from layoutprobe import __version__
 from layoutprobe.capture.capture import Evidence
+from layoutprobe.isa.indexing import DST, moved_by
 from layoutprobe.isa.inst import NULL, VGPR0, Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Band, Cohort
@@ -184,11 +185,11 @@ class RunRecorder(Recorder):
         else:
             p.late.append(_Late(first, place, size, words))
 
-    def indexed(self, c: Cohort, inst: Inst, waves: Ints, read: int, written: int) -> None:
+    def indexed(self, c: Cohort, inst: Inst, waves: Ints, done: Inst) -> None:
         """See Observer."""
         p = self._pending
         if p is not None and p.inst.pc == inst.pc and c.machine is p.c.machine:
-            p.begun.picked.append((np.flatnonzero(np.isin(c.waves[p.which], waves)), read, written))
+            p.begun.picked.append((np.flatnonzero(np.isin(c.waves[p.which], waves)), done))
 
     def barrier(self, machine: Machine, groups: Ints) -> None:
         """See Observer."""
@@ -319,7 +320,7 @@ def _plan(inst: Inst, position: int, vgprs: int) -> _Plan:
     if inst.name.startswith(("v_swap", "v_permlane16_swap", "v_permlane32_swap")):
         named += inst.src
     vectors: Sequence[int] = sorted({r - VGPR0 for o in named if o.kind == "v" for r in o.registers()})
-    if inst.name.startswith("v_movrel"):
+    if moved_by(inst) & DST:
         vectors = range(vgprs)  # M0 picks it
     scalars = {r for o in named if o.kind == "s" for r in o.registers() if r < SGPRS}
     return _Plan(position, vectors, tuple(scalars), not inst.name.startswith("s_"))

@@ -1,24 +1,46 @@
-"""VGPRs that M0 picks at run time: how compilers index arrays that they keep in registers."""
+"""VGPRs that M0 picks at run time: how compilers index arrays that they keep in registers.
+
+RDNA has moves of its own for it. On GFX9 it is a mode (`isa.indexing`): of an instruction that runs while it is on
+the binder knows which operands M0 may move, and M0 says at run time which of these, and how far.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 
+from layoutprobe.brief import brief
+from layoutprobe.isa.indexing import (
+    DST,
+    END,
+    INDEX,
+    OPERANDS_AT,
+    SRC0,
+    USED,
+    moved_by,
+    out_of_mode,
+    placed,
+)
 from layoutprobe.isa.inst import M0, VGPR0, Inst, Operand
+from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.faults import fault
 from layoutprobe.machine.registers import Array
 from layoutprobe.semantics.access import undefined_guard
 from layoutprobe.semantics.operands import reader, register_mask, settle
-from layoutprobe.semantics.registry import Executor, UnsupportedFormError, instruction
+from layoutprobe.semantics.registry import IN_MODE, Executor, UnsupportedFormError, bind, instruction
+
+_HINT = "check the index of the array that the compiler keeps in registers"
+_BOTH = ("v_swap", "v_permlane16_swap", "v_permlane32_swap")
+"""They write their sources, too."""
 
 
 @instruction("v_movrels_b32", "v_movreld_b32", "v_movrelsd_b32", "v_movrelsd_2_b32")
 def _indexed(inst: Inst) -> Executor:
     """The waves of a cohort may have different indices: each is a copy of its own."""
     source, target = inst.src[0], inst.dst[0]
-    from_m0 = inst.name != "v_movreld_b32"
-    to_m0 = inst.name != "v_movrels_b32"
+    from_m0, to_m0 = bool(moved_by(inst) & SRC0), bool(moved_by(inst) & DST)
     if "dpp_ctrl" in inst.mods or "dpp8" in inst.mods:
         raise UnsupportedFormError(f"{inst.name} with DPP")
     if from_m0 and source.kind != "v":
@@ -35,9 +57,9 @@ def _indexed(inst: Inst) -> Executor:
             low, high = (int(m0) & 0x3FF, int(m0) >> 16 & 0x3FF) if two else (int(m0), int(m0))
             _check(c, inst, source.index + low if from_m0 else 0, target.index + high if to_m0 else 0, lanes)
             to = target.index + (high if to_m0 else 0)
-            for tell in c.machine.events.indexed:
-                read_by = source.index + low if from_m0 else -1
-                tell(c, inst, c.waves[index == m0], read_by, to if to_m0 else -1)
+            if c.machine.events.indexed:
+                done = placed(inst, (low if from_m0 else 0, 0, 0), high if to_m0 else 0)
+                _tell(c, inst, c.waves[index == m0], replace(done, name="v_mov_b32"))
             value = c.u[source.index + low] if from_m0 else get(c.regs)
             read = 1 << VGPR0 + source.index + low if from_m0 else plain
             undefined = c.undef & (read | 1 << VGPR0 + to)
@@ -54,11 +76,152 @@ def _indexed(inst: Inst) -> Executor:
 def _check(c: Cohort, inst: Inst, source: int, target: int, lanes: Array) -> None:
     count = c.regs.count
     if max(source, target) >= count:
-        raise fault(
-            c,
-            inst,
-            f"M0 picks VGPR {max(source, target)}, which the wave does not have",
-            lanes,
-            expected=f"VGPRs below v{count}",
-            hint="check the index of the array that the compiler keeps in registers",
+        raise _beyond(c, inst, f"VGPR {max(source, target)}", f"VGPRs below v{count}", lanes)
+
+
+def _beyond(c: Cohort, inst: Inst, picked: str, expected: str, lanes: Array) -> Exception:
+    what = f"M0 picks {picked}, which the wave does not have"
+    return fault(c, inst, what, lanes, expected=expected, hint=_HINT)
+
+
+def _tell(c: Cohort, inst: Inst, waves: Array, done: Inst) -> None:
+    for tell in c.machine.events.indexed:
+        tell(c, inst, waves, done)
+
+
+# The mode of GFX9.
+
+
+@instruction("s_set_gpr_idx_off")
+def _off(inst: Inst) -> None:
+    """Where the mode is off is known when a kernel is bound."""
+
+
+@instruction("s_set_gpr_idx_on", "s_set_gpr_idx_idx", "s_set_gpr_idx_mode")
+def _set(inst: Inst) -> Executor:
+    """Other bits of M0 stay as they are, undefined ones too."""
+    operands = inst.mods["simm16"] if not inst.src else inst.src[1].value if len(inst.src) > 1 else None
+    taken = (INDEX if inst.src else 0) | (0 if operands is None else 0xF << OPERANDS_AT)
+    given = np.uint32(((operands or 0) & 0xF) << OPERANDS_AT)
+    source = inst.src[0] if inst.src else Operand("const", 128)
+    get, get_shadow = reader(source, "u32"), reader(source, "u32", shadow=True)
+    kept, touched = np.uint32(~taken & 0xFFFFFFFF), register_mask(source) | 1 << M0
+
+    def execute(c: Cohort) -> None:
+        index = get(c.regs) & np.uint32(INDEX)
+        undefined = get_shadow(c.shadow) & np.uint32(INDEX) if c.undef & touched else None
+        c.su[M0][...] = c.su[M0] & kept | index | given
+        if undefined is not None:
+            c.shadow.su[M0][...] = c.shadow.su[M0] & kept | undefined
+            settle(c, M0)
+
+    return execute
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """An instruction with the registers that one value of M0 picks.
+
+    Attributes:
+        inst: as it is executed.
+        run: what executes it.
+        wrong: what is wrong with these registers, and what is expected.
+    """
+
+    inst: Inst
+    run: Executor | None = None
+    wrong: tuple[str, str] | None = None
+
+    __repr__ = brief
+
+
+@instruction(IN_MODE)
+def _in_mode(inst: Inst) -> Executor:
+    """Any vector instruction: executed as the one that names the registers which M0 picks."""
+    plain = out_of_mode(inst)
+    _refuse(inst)
+    bind(plain)  # what cannot be executed is said when a kernel is bound
+    made: dict[int, _Placed] = {}
+    # EXEC plays no part in what these write.
+    whole = any(operand.kind != "v" for operand in plain.dst) or plain.name.startswith("v_writelane")
+
+    def execute(c: Cohort) -> None:
+        _guard(c, inst)
+        m0 = np.broadcast_to(c.su[M0][:, 0] & np.uint32(USED), c.waves.shape)
+        values = np.unique(m0)
+        for value in values.tolist():
+            which = m0 == value
+            if value not in made:
+                made[value] = _place(inst, plain, value, c.regs.count)
+            one = made[value]
+            if one.wrong is not None:
+                picked, expected = one.wrong
+                lanes = np.broadcast_to(which[:, None], c.exec.shape)
+                raise fault(c, inst, f"M0 picks {picked}", lanes, expected=expected, hint=_HINT)
+            assert one.run is not None
+            _tell(c, inst, c.waves[which], one.inst)
+            if len(values) == 1:
+                one.run(c)
+            elif whole:
+                _of_some(c, np.flatnonzero(which), one.run)
+            else:
+                with c.restricted(c.exec & which[:, None]):
+                    one.run(c)
+
+    return execute
+
+
+def _refuse(inst: Inst) -> None:
+    if Kind.MATRIX in inst.kind or inst.name.startswith(_BOTH):
+        raise UnsupportedFormError(
+            "while VGPR indexing is on: nothing published says which registers it uses"
         )
+    if moved_by(inst) & DST and inst.dst[0].index >= inst.mods[END]:
+        raise UnsupportedFormError("VGPR indexing of an AccVGPR that is written: nobody says what it does")
+
+
+def _guard(c: Cohort, inst: Inst) -> None:
+    """Refuses an index that is undefined; other bits of M0 play no part."""
+    if not c.undef >> M0 & 1:
+        return
+    bad = np.broadcast_to(c.shadow.su[M0] & np.uint32(USED) != 0, c.exec.shape) & c.exec
+    if bad.any():
+        raise fault(c, inst, "an undefined value is used as a register index", bad,
+                    hint="initialise it on every path that leads here", kind="undefined-address")  # fmt: skip
+
+
+def _place(inst: Inst, plain: Inst, m0: int, count: int) -> _Placed:
+    index, operands = m0 & INDEX, moved_by(inst) & m0 >> OPERANDS_AT
+    first, second, third = (index if operands >> at & 1 else 0 for at in range(3))
+    done = placed(plain, (first, second, third), index if operands & DST else 0)
+    wrong = _wrong(inst, done, count)
+    return _Placed(done, wrong=wrong) if wrong else _Placed(done, bind(done))
+
+
+def _wrong(inst: Inst, done: Inst, count: int) -> tuple[str, str] | None:
+    """Which register M0 picks that it may not, and what is expected."""
+    end = inst.mods[END]
+    for before, after in zip((*inst.src, *inst.dst), (*done.src, *done.dst), strict=True):
+        if before.index == after.index:
+            continue
+        acc = before.index >= end
+        last, limit = after.index + after.regs - 1, count if acc else end
+        letter, less = ("a", end) if acc else ("v", 0)
+        if last >= limit:
+            kind = "AccVGPR" if acc else "VGPR"
+            expected = f"{kind}s below {letter}{limit - less}"
+            return f"{kind} {last - less}, which the wave does not have", expected
+        if after.regs > 1 and (after.index - less) % 2:
+            pair = f"{letter}[{after.index - less}:{last - less}]"
+            return f"{pair}, which begins at an odd number", "registers of 64 bits and more at an even number"
+    return None
+
+
+def _of_some(c: Cohort, which: Array, run: Executor) -> None:
+    """Executes an instruction for some waves, as a cohort of their own."""
+    part = c.select(which)
+    run(part)
+    for ours, theirs in ((c.regs, part.regs), (c.shadow, part.shadow)):
+        ours.vgprs[:, which], ours.sgprs[:, which] = theirs.vgprs, theirs.sgprs
+    c.undef |= part.undef
+    c.refresh_exec()

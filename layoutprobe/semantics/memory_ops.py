@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from layoutprobe.isa.indexing import picks_registers
 from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
@@ -88,7 +89,8 @@ def _address_prepared(inst: Inst, earlier: Sequence[Inst]) -> bool:
         if (
             not needed.isdisjoint(written)
             or "saveexec" in before.name
-            or before.name.startswith(("v_swap", "v_movrel"))
+            or before.name.startswith("v_swap")
+            or picks_registers(before)
         ):
             return False
         plain = Kind.LDS in before.kind and Kind.TRANSPOSE not in before.kind  # those that prepare it

@@ -11,6 +11,7 @@ from importlib import import_module
 
 from layoutprobe.arch import Isa
 from layoutprobe.isa.dialect import Dialect
+from layoutprobe.isa.indexing import MODE, out_of_mode, picks_registers
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.mnemonics import mnemonics
 from layoutprobe.machine.cohort import Cohort
@@ -22,6 +23,8 @@ Binder = Callable[[Inst], Executor | None]
 BlockBinder = Callable[[Inst, Sequence[Inst]], Executor | None]
 """A binder that also sees the instructions before this one in its basic block."""
 
+IN_MODE = "v_in_mode"
+"""Stands for every instruction whose VGPRs M0 picks by GFX9's mode, as "v_dual" for all dual ones."""
 _MORE = "layoutprobe.semantics.more"
 _BINDERS: dict[str, BlockBinder] = {}
 _GROUPS: list[tuple[Callable[[str], bool], BlockBinder]] = []
@@ -81,6 +84,8 @@ def builds_on_block(inst: Inst) -> bool:
 
 
 def _name_of(inst: Inst) -> str:
+    if MODE in inst.mods and picks_registers(inst):
+        return IN_MODE
     return "v_dual" if inst.pair else inst.name
 
 
@@ -116,7 +121,8 @@ def bind(inst: Inst, earlier: Sequence[Inst] = ()) -> Executor | None:
     Raises:
         UnsupportedFormError: no semantics, or not in this form.
     """
-    binder = _binder_of(_name_of(inst))
+    name = _name_of(inst)
+    binder = _binder_of(name)
     if binder is None:
         raise UnsupportedFormError("no semantics")
-    return binder(inst, earlier)
+    return binder(inst if name == IN_MODE else out_of_mode(inst), earlier)

@@ -21,6 +21,7 @@ from functools import cache
 import numpy as np
 
 from layoutprobe.arch import MatrixForm, is_matrix
+from layoutprobe.isa.indexing import picks_registers
 from layoutprobe.isa.inst import VGPR0, Inst, Operand
 from layoutprobe.isa.matrix import matrix_form
 from layoutprobe.machine.cohort import Cohort
@@ -280,7 +281,7 @@ def _unchanged(operand: Operand, role: int, inst: Inst, earlier: Sequence[Inst])
             before.name.startswith("v_swap") and not registers.isdisjoint(before.src[0].registers())
         ):
             return False
-        if before.name.startswith("v_movrel"):  # which register it writes is known at run time only
+        if picks_registers(before):  # which register it writes is known at run time only
             return False
     return False
 

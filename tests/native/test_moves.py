@@ -31,6 +31,7 @@ from oracle.undefined import random_shadow
 
 from layoutprobe.engine.native.interpreter import Interpreter
 from layoutprobe.errors import ExecutionError
+from layoutprobe.isa.indexing import DST, SRC0, SRC1, in_mode, picks_registers
 from layoutprobe.isa.inst import M0, NULL, Inst, Operand
 from layoutprobe.machine.machine import Machine
 from native.alone import Alone
@@ -262,6 +263,53 @@ def test_registers_that_m0_picks(lanes: int) -> None:
                     "beyond",
                     "far beyond",
                 )
+
+
+def _setting_the_mode() -> Iterator[Inst]:
+    """What sets M0 for GFX9's mode, and moves and others that run in it, of 20 VGPRs and 4 AccVGPRs."""
+    m0, scalar, literal = Operand("s", M0), Operand("s", SCALAR), Operand("literal", value=0x123)
+    for index in (scalar, literal, Operand("const", 133)):
+        yield Inst(0, 4, "s_set_gpr_idx_on", "SOPC", (m0,), (index, Operand("literal", value=9)))
+        yield Inst(0, 4, "s_set_gpr_idx_idx", "SOP1", (m0,), (index,))
+    yield Inst(0, 4, "s_set_gpr_idx_mode", "SOPP", (m0,), (), {"simm16": 6})
+    source, target = Operand("v", SOURCE), Operand("v", TARGET)
+    for operands in (SRC0, DST, SRC0 | DST):
+        for value in (source, target, scalar, literal):
+            inst = in_mode(Inst(0, 4, "v_mov_b32", "VOP1", (target,), (value,)), operands, 20)
+            if picks_registers(inst):
+                yield inst
+    yield in_mode(Inst(0, 4, "v_accvgpr_read_b32", "VOP3P", (target,), (Operand("v", 20),)), SRC0, 20)
+    yield in_mode(Inst(0, 4, "v_add_u32", "VOP2", (target,), (source, target)), SRC0 | SRC1 | DST, 20)
+
+
+@pytest.mark.few(1)
+def test_the_mode_of_gfx9() -> None:
+    """M0 says how far and whether; some of its bits are undefined, or it picks what is not there."""
+    with speaking(CDNA4):
+        alone = Alone(list(_setting_the_mode()))
+        ended = 0
+        for n, inst in enumerate(alone.insts):
+            assert alone.is_native(n) or inst.name == "v_add_u32", inst
+            rng = generator(inst.name, n)
+            machine = random_machine(rng)
+            for undefined in ("", "some", "picked", "unused bits", "used bits", "beyond"):
+                image = Image.random(rng, WAVES)
+                image.activate(exec_masks(rng, WAVES))
+                low, high, operands = rng.integers(0, 4, (3, WAVES), np.uint32)
+                image.s[M0] = low | high << np.uint32(9) | operands * np.uint32(5) << np.uint32(12)
+                shadow = random_shadow(rng, image) if undefined == "some" else Image.zeros(WAVES)
+                shadow.s[M0] = {"unused bits": 0xFFFF0F00, "used bits": 0x8000}.get(undefined, 0)
+                if undefined == "picked":
+                    shadow.v[rng.integers(0, 2, len(shadow.v)) == 0, :, int(rng.integers(0, 64))] = 0xFF
+                if undefined == "beyond":
+                    image.s[M0, int(rng.integers(0, WAVES))] = 0xF0F0
+                same = _compare(alone, n, image, machine, shadow)
+                ended += same
+                assert same or undefined in ("some", "used bits", "beyond"), (inst, undefined)
+                left = inst.name == "v_add_u32" or undefined == "some"  # of a scalar
+                assert left or not (same and alone.by_numpy), (inst, undefined)
+                alone.by_numpy.clear()
+        assert ended > 60
 
 
 # Copies.

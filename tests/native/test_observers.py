@@ -74,8 +74,8 @@ class Matrices(Blocks):
 class Indexed(Blocks):
     """Which VGPRs M0 picks."""
 
-    def indexed(self, c: Cohort, inst: Inst, waves: NDArray[np.int64], read: int, written: int) -> None:
-        self.seen.append((inst.pc, c.waves.tolist(), waves.tolist(), read, written, c.u[2].tobytes()))
+    def indexed(self, c: Cohort, inst: Inst, waves: NDArray[np.int64], done: Inst) -> None:
+        self.seen.append((inst.pc, c.waves.tolist(), waves.tolist(), done, c.u[2].tobytes()))
 
 
 def test_registers_that_m0_picks() -> None:

@@ -254,6 +254,8 @@ def _decoded_operands(inst: Inst) -> list[str]:
     destinations, sources = list(inst.dst), list(inst.src)
     if inst.name.startswith("v_cmpx") and destinations[-1].index == EXEC_LO:
         destinations.pop()  # GFX9 has the mask besides
+    if inst.name.startswith("s_set_gpr_idx_"):
+        destinations = []  # M0
     implied = inst.name.startswith("v_div_fmas") or (inst.encoding == "VOPD" and "cndmask" in inst.name)
     if implied and sources[-1].kind == "s" and sources[-1].index == VCC_LO:
         sources.pop()

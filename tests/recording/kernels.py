@@ -20,6 +20,7 @@ KERNELS: dict[str, tuple[Path, str, dict[str, int] | None]] = {
     "int8": (TESTS / "third_party" / "kernels" / "layoutprobe.toml", "int8", None),
     "spilling": (TESTS / "third_party" / "kernels" / "layoutprobe.toml", "spilling", None),
     "indexed": (TESTS / "third_party" / "kernels" / "layoutprobe.toml", "indexed", None),
+    "indexed-array": (TESTS / "third_party" / "kernels" / "layoutprobe.toml", "indexed-array", None),
     "scratch": (TESTS / "third_party" / "kernels" / "layoutprobe.toml", "unoptimised", None),
     "attention": (TESTS / "third_party" / "kernels" / "layoutprobe.toml", "attention", None),
     "triton-attention": (TESTS / "third_party" / "triton" / "layoutprobe.toml", "attention-f16", None),

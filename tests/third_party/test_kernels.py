@@ -28,6 +28,7 @@ HOLDS = {
     "spilling": ALWAYS | GEMM,
     "unoptimised": ALWAYS | GEMM,
     "indexed": ALWAYS | GEMM,
+    "indexed-array": ALWAYS | MATRIX,
     "specialised": ALWAYS | GEMM | LDS | {"swizzle"},
     "int8": ALWAYS | GEMM | LDS | {"swizzle"},
     "splitk-bf16": ALWAYS | GEMM,
@@ -39,6 +40,7 @@ HOLDS = {
 WRONG = {
     ("registers-f16", "WRONG_HALVES"): "operand-provenance",
     ("registers-f16", "WRONG_PREFETCH"): "memory",
+    ("indexed-array", "WRONG_INDEX"): "numerics",
     ("specialised", "WRONG_BUFFER"): "races",
     ("int8", "WRONG_SIGN"): "numerics",
     ("splitk-bf16", "WRONG_STORE"): "numerics",

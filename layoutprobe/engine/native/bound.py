@@ -195,7 +195,8 @@ class Bound:
         for n in asked.tolist():
             records[n].told = 1
         left = [np.intersect1d(self._where["accesses"], asked, assume_unique=True)]
-        left += [self._where["matrices"]] * watched.matrix + [self._where[MOVES_BY_M0]] * watched.indexed
+        left += [self._where["matrices"]] * watched.matrix
+        left += [self._where[form] for form in MOVES_BY_M0] * watched.indexed
         stops = (n for n, record in enumerate(self.records) if record.executor and record.pc in watched.stops)
         left += [np.fromiter(stops, np.int64)] if watched.stops else []
         for places in left:
@@ -213,7 +214,7 @@ class Bound:
     def _where(self) -> dict[str, NDArray[np.int64]]:
         """Records of blocks, guards and moves by M0; of matrix instructions, and of accesses that write no line."""
         found: dict[str, list[int]] = {
-            name: [] for name in ("F_block", *_GUARDS, MOVES_BY_M0, "accesses", "matrices")
+            name: [] for name in ("F_block", *_GUARDS, *MOVES_BY_M0, "accesses", "matrices")
         }
         for n, record in enumerate(self.records):
             if record.symbol in found:

@@ -15,11 +15,12 @@ from functools import cached_property, lru_cache
 
 from layoutprobe.engine.native.forms import IMMEDIATES, OFFSETS, Form
 from layoutprobe.engine.native.guards import EVERY_LANE, Guard
-from layoutprobe.engine.native.indexed import MOVES_BY_M0, picks_registers
+from layoutprobe.engine.native.indexed import MOVES_BY_M0
 from layoutprobe.engine.native.steps import Step, Steps
 from layoutprobe.engine.native.template import Line, Template
 from layoutprobe.engine.native.templates import control_of
 from layoutprobe.engine.spinning import may_wait, waves_wait
+from layoutprobe.isa.indexing import picks_registers
 from layoutprobe.isa.inst import EXEC_LO, SCC, VCC_LO, Inst, Operand
 from layoutprobe.isa.kind import MOVES, Kind
 from layoutprobe.machine.program import CONDITIONS, Block, Executor
@@ -213,7 +214,7 @@ class _Lowering:
                 record = self.records[m]
                 record.resume = at[n + 1]
                 # Both may bring undefined bits into the plain copy.
-                if record.symbol == MOVES_BY_M0:
+                if record.symbol in MOVES_BY_M0:
                     record.immediates = (*record.immediates, record.resume - m)
                 elif record.undefined:
                     record.offsets = (*_filled(record.offsets, OFFSETS - 1), record.undefined)

@@ -11,6 +11,7 @@ from layoutprobe.engine.native.lanes import lanes_template
 from layoutprobe.engine.native.matrix import matrix_template
 from layoutprobe.engine.native.memory import memory_template
 from layoutprobe.engine.native.template import ALL_LANES, Layout, Template
+from layoutprobe.isa.indexing import SETS_MODE, picks_registers
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.semantics.wmma import form_of as matrix_form_of
@@ -23,13 +24,15 @@ EXPANDING = frozenset(_MATRICES.values())
 
 def template_of(inst: Inst, layout: Layout) -> Template | None:
     """The template of an instruction, None where numpy executes it."""
+    if inst.name in SETS_MODE or picks_registers(inst):
+        return indexed_template(inst, layout)
     if Kind.MATRIX in inst.kind:
         return _matrix(inst, layout) or matrix_template(inst, layout)
     if inst.name == "s_barrier_signal":
         return Template("F_signal")
     if Kind.ATOMIC in inst.kind:
         return atomic_template(inst, layout)
-    return memory_template(inst, layout) or lanes_template(inst, layout) or indexed_template(inst, layout)
+    return memory_template(inst, layout) or lanes_template(inst, layout)
 
 
 def _matrix(inst: Inst, layout: Layout) -> Template | None:

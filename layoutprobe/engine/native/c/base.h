@@ -40,7 +40,7 @@ AI mask bits(v_b1 b) { mask m; memcpy(&m, &b, sizeof m); return m; }
 #define MASK(e) bits(CV(e, v_b1))
 #define SPLATB(e) ((e) ? ~(mask)0 : (mask)0)
 
-enum { SCC = 128, EXEC = 126, UNDEF_WORDS = 12, VGPR_WORDS = 8 };
+enum { SCC = 128, EXEC = 126, M0 = 125, UNDEF_WORDS = 12, VGPR_WORDS = 8 };
 // Scalar registers by their encoding, SCC, and behind them two words that swallow what nobody reads.
 typedef struct Wave {
   u32 s[132];

@@ -33,21 +33,45 @@ FORM(F_swap) {
   DV(1) = ex ? a : b;
   NEXT;
 }
+// Moves VGPR `from` (kind 0), the scalar register o3 (1) or a number (2) to VGPR `to`. Undefined bits move along; whether
+// there were any.
+AI int move(Wave *w, const Ins *i, const Ctx *c, u64 from, u64 to, u32 kind, u32 value) {
+  int spoilt = !kind && has_bit(w->undef, 256 + from);
+  if (unlikely(spoilt)) take_bits(w, c, to, bits_of(w, c, from), EX);
+  else if (unlikely(has_bit(w->undef, 256 + to))) define_lanes(w, c, to, 0, EX);
+  v_u32 x = kind ? (v_u32)(kind == 1 ? RS(3) : value) : *(const v_u32 *)vgpr(w, from);
+  v_u32 *target = (v_u32 *)vgpr(w, to);
+  PUT(*target, x, EX);
+  return spoilt;
+}
 // o0 M0, whose bits k0 (from k1 up) are added to o1, the number of the source, and k2 (from k3 up) to o2, that of the
 // target. k4 what the source is: a VGPR, the scalar register o3, or k5. Undefined bits move along; k6 records further
 // the block goes on for who has them.
 FORM(F_movrel) {
   u64 from = i->o[1] + (u64)(RS(0) >> i->k[1] & i->k[0]), to = i->o[2] + (u64)(RS(0) >> i->k[3] & i->k[2]);
   if (unlikely(from >= c->vgprs || to >= c->vgprs)) STOP(SLOW);
-  int number = i->k[4] != 0, spoilt = !number && has_bit(w->undef, 256 + from);
-  if (unlikely(spoilt)) take_bits(w, c, to, bits_of(w, c, from), EX);
-  else if (unlikely(has_bit(w->undef, 256 + to))) define_lanes(w, c, to, 0, EX);
-  v_u32 x = number ? (v_u32)(i->k[4] == 1 ? RS(3) : i->k[5]) : *(const v_u32 *)vgpr(w, from);
-  v_u32 *target = (v_u32 *)vgpr(w, to);
-  PUT(*target, x, EX);
-  if (likely(!spoilt)) NEXT;
+  if (likely(!move(w, i, c, from, to, i->k[4], i->k[5]))) NEXT;
   i += i->k[6];
   TAIL i->fn(w, i, c);
+}
+// The same while GFX9's mode is on: M0[7:0] is added to o1 where k2 and M0[12] say so, to o2 where k3 and M0[15] do.
+// k0 and k1 as k4 and k5 above; k4 and k5 where the registers end of whose kind source and target are.
+enum { INDEX_BITS = 0xFF, IN_USE = 0xF0FF };
+FORM(F_mov_in_mode) {
+  u32 m0 = RS(0);
+  u64 from = i->o[1] + (m0 >> 12 & i->k[2] ? m0 & INDEX_BITS : 0), to = i->o[2] + (m0 >> 15 & i->k[3] ? m0 & INDEX_BITS : 0);
+  if (unlikely(from >= c->vgprs || to >= c->vgprs || from >= i->k[4] || to >= i->k[5])) STOP(SLOW);
+  if (unlikely(w->shadow[M0] & IN_USE)) STOP(SLOW);
+  if (likely(!move(w, i, c, from, to, i->k[0], i->k[1]))) NEXT;
+  i += i->k[6];
+  TAIL i->fn(w, i, c);
+}
+// Bits k0 of M0 (o0) become k1, and those of k2 what they are in o1; the others stay, undefined ones too.
+FORM(F_set_m0) {
+  DS(0) = (RS(0) & ~i->k[0]) | i->k[1] | (RS(1) & i->k[2]);
+  w->shadow[M0] &= ~i->k[0];
+  if (!w->shadow[M0]) w->undef[M0 >> 6] &= ~(1ull << (M0 & 63));
+  NEXT;
 }
 // The halves of a wave64 change places, inactive lanes included.
 #if LANES == 64
