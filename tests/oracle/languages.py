@@ -33,6 +33,9 @@ CDNA4 = Language(
         r"D0\.u32\[(31 : 0|63 : 32)\] = tmp": r"D0.b64[\1] = tmp",
         r"EXEC\.u64\[laneId\] = (D0\.u64\[laneId\] = )": r"\1",  # D0 and EXEC get one mask
         r"\nD\.b(16|32) = ": r"\nD0.b\1 = ",
+        r"M0\[(7 : 0|15 : 12)\] = ": r"D0.b32[\1] = ",  # S_SET_GPR_IDX_*: M0 is what they write,
+        r"= SRC1\.u32": "= S1.u32",
+        r"WAVE_MODE\.GPR_IDX_EN = 1'1U;\n": "",  # and the mode is followed when a kernel is bound
     },
     callee=_CALLEE,
     lender="rdna4",

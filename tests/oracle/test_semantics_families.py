@@ -61,7 +61,7 @@ FAMILIES = {
     "CDNA4": Family(
         CDNA4,
         r"v_mfma|v_smfmac|v_cvt_.*(fp8|bf8)|v_cvt_scalef32|v_accvgpr|v_permlane|s_(buffer_)?load_|s_dcache"
-        r"|s_scratch|s_mem(real)?time",
+        r"|s_scratch|s_mem(real)?time|s_set_gpr_idx_off",
     ),
 }  # fmt: skip
 _BY_THEMSELVES = re.compile("_pk_add_|_lds_|_tr_b|buffer_(inv|wbl2)")
