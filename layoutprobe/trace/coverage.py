@@ -207,12 +207,13 @@ class _Reading:
 
     @cached_property
     def _waiting(self) -> list[frozenset[int]]:
-        """Loops that wait for other waves, or try again."""
-        return [
-            body
-            for body in self.flow.loops.values()
-            if _waits_only([inst for pc in body for inst in self.flow.blocks[pc]])
-        ]
+        """Loops that wait for other waves, or try again. A loop around one is none for that."""
+        found: list[frozenset[int]] = []
+        for body in sorted(self.flow.loops.values(), key=len):
+            own = body.difference(*(other for other in found if other < body))
+            if _waits_only([inst for pc in own for inst in self.flow.blocks[pc]]):
+                found.append(body)
+        return found
 
     @cached_property
     def _statements(self) -> frozenset[SourceLine | None]:
@@ -320,7 +321,7 @@ class _Reading:
         passes = tuple(sorted(self.seen.passes.get(header, ())))
         return Loop(
             self._place(branch), (header, max(i.pc for i in insts)), passes, self._skipped(header, body),
-            _wanted(passes, insts),
+            () if body in self._waiting else _wanted(passes),
         )  # fmt: skip
 
     def _skipped(self, header: int, body: frozenset[int]) -> bool | None:
@@ -337,13 +338,13 @@ class _Reading:
         return None
 
 
-def _wanted(passes: Sequence[int], insts: Sequence[Inst]) -> tuple[str, ...]:
+def _wanted(passes: Sequence[int]) -> tuple[str, ...]:
     """Numbers of passes that a loop which the sizes govern should be seen with.
 
     One that always goes round equally often, and more than once, is counted by a constant, or by a size that
     never changes: the sizes say so themselves.
     """
-    if not passes or _waits_only(insts) or (len(passes) == 1 and passes[0] > 1):
+    if not passes or (len(passes) == 1 and passes[0] > 1):
         return ()
     if len(passes) == 1:
         return (AGAIN,)
@@ -357,9 +358,7 @@ def _waits_only(insts: Sequence[Inst]) -> bool:
     names = [inst.name for inst in insts]
     if any("cmpswap" in name for name in names):
         return True
-    if any("saveexec" in name for name in names) and any(
-        name.startswith("v_readfirstlane") for name in names
-    ):
+    if any("saveexec" in name for name in names) and _picks_lanes(insts):
         return True
     return not any(
         (Kind.VALU in inst.kind and not inst.name.startswith(_NO_WORK))
@@ -367,6 +366,18 @@ def _waits_only(insts: Sequence[Inst]) -> bool:
         or Kind.LDS in inst.kind
         for inst in insts
     )
+
+
+def _picks_lanes(insts: Sequence[Inst]) -> bool:
+    """Lanes are compared with the first one: those that hold the same are served together."""
+    first = {
+        register
+        for inst in insts
+        if inst.name.startswith("v_readfirstlane")
+        for register in inst.dst[0].registers()
+    }
+    compared = (inst for inst in insts if inst.name.startswith("v_cmp") and "_eq_" in inst.name)
+    return any(first & {*operand.registers()} for inst in compared for operand in inst.src)
 
 
 def _does_something(insts: Iterable[Inst]) -> bool:

@@ -233,6 +233,23 @@ def test_whether_a_wave_has_to_wait_no_size_decides(tmp_path: Path) -> None:
     assert said == ()
 
 
+TICKET = "if (ID % 3 == 0) sum += x[at + i];\n    sum += __builtin_amdgcn_readfirstlane(sum);"
+RETRY = (
+    "sum += x[at + i]; y[at] = sum; int old = sum;\n"
+    "    while (!__atomic_compare_exchange_n(y + at, &old, sum + 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}"
+)
+
+
+@pytest.mark.parametrize("work", [TICKET, RETRY])
+def test_a_loop_around_one_that_waits_is_the_sizes(tmp_path: Path, work: str) -> None:
+    """So is one that takes a number from its first lane, as whoever counts arrivals does."""
+    source = SOURCE.replace(
+        "    sum += x[at + i];", f"    {work}\n    if (sum == 12345678)\n      y[at + 1] = n;"
+    )
+    _, said = covered(tmp_path, 8, 17, 24, 3, source=source)
+    assert said == ("never ran: k.hip:14 (stores)",)
+
+
 @pytest.mark.parametrize(("line", "told"), [(3, ()), (5, ("never ran: k.hip:9",))])
 def test_what_a_loop_without_a_pass_computes_is_the_compilers(line: int, told: tuple[str, ...]) -> None:
     """The branch past the loop has the line of its statement, or that of another test."""
