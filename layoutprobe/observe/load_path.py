@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.isa.indexing import picks_registers
 from layoutprobe.isa.inst import VGPR0, Inst
 from layoutprobe.isa.lanes import passed_between_lanes, passes_between_lanes
 from layoutprobe.isa.transposing import exchange_of
@@ -35,6 +36,7 @@ Ints = NDArray[np.int64]
 
 MAX_NODES = 1 << 21
 MAX_LDS_LOADS = 1 << 16
+MAX_PICKED = 1 << 18
 _POSITION, _STORE = 6, 21
 """A stamp of who stored a granule: bits of the lane, then of the wave's position in its cohort, then
 which store."""
@@ -148,6 +150,7 @@ class LoadPathObserver(WaveCounter):
         self._writer = np.full(machine.lds.data.bytes.size >> self._shift, -1, np.int64)
         self._stores: list[_Store] = []
         self._loads: dict[tuple[int, int, int], list[_Load]] = {}  # (wave, node, PC)
+        self._picked: dict[tuple[int, int, int], Inst] = {}  # the same: where M0 picks registers, as executed
         last = self._first + machine.waves.index.size
         mine = self._wave_numbers[(self._wave_numbers >= self._first) & (self._wave_numbers < last)]
         self._followed = np.zeros(machine.waves.index.size, np.bool_)
@@ -186,6 +189,14 @@ class LoadPathObserver(WaveCounter):
             read = _Load(local[position].copy(), self._writer[cells[position]])
             wave = int(c.waves[position])
             self._loads.setdefault((wave, int(self._node[wave]), inst.pc), []).append(read)
+
+    def indexed(self, c: Cohort, inst: Inst, waves: Ints, done: Inst) -> None:
+        """See Observer."""
+        if len(self._picked) + waves.size > MAX_PICKED:
+            self._complete = False
+            return
+        for wave, node in zip(waves.tolist(), self._node[waves].tolist(), strict=True):
+            self._picked[wave, node, inst.pc] = done
 
     def matrix(self, c: Cohort, inst: Inst) -> None:
         """See Observer."""
@@ -278,8 +289,9 @@ class LoadPathObserver(WaveCounter):
             for inst in reversed(block.listing):
                 if limit is not None and inst.pc >= limit:
                     continue
-                if _writes(inst, register) and not _other_half(inst, half):
-                    return node, inst
+                done = self._picked.get((at.wave, node, inst.pc), inst) if picks_registers(inst) else inst
+                if _writes(done, register) and not _other_half(done, half):
+                    return node, done
             node, limit = self._parents[node], None
         return None
 

@@ -5,14 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from third_party.accepted import assert_accepted, judged
 
+from layoutprobe.backends.base import Buffer, Launch
+from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.checks.registry import check_names
 from layoutprobe.gate.build import build
 from layoutprobe.gate.gate import check
+from layoutprobe.isa.store import load_instructions
 from layoutprobe.manifest.model import KernelCase, Manifest
 from layoutprobe.manifest.read import read_manifest
+from layoutprobe.observe.load_path import LoadPathObserver, Target
 from layoutprobe.report.gate import KernelVerdict
 
 FOLDER = Path(__file__).parent / "kernels"
@@ -29,6 +34,7 @@ HOLDS = {
     "unoptimised": ALWAYS | GEMM,
     "indexed": ALWAYS | GEMM,
     "indexed-array": ALWAYS | MATRIX,
+    "indexed-fragments": ALWAYS | GEMM,
     "specialised": ALWAYS | GEMM | LDS | {"swizzle"},
     "int8": ALWAYS | GEMM | LDS | {"swizzle"},
     "splitk-bf16": ALWAYS | GEMM,
@@ -41,6 +47,7 @@ WRONG = {
     ("registers-f16", "WRONG_HALVES"): "operand-provenance",
     ("registers-f16", "WRONG_PREFETCH"): "memory",
     ("indexed-array", "WRONG_INDEX"): "numerics",
+    ("indexed-fragments", "WRONG_NEXT"): "operand-provenance",
     ("specialised", "WRONG_BUFFER"): "races",
     ("int8", "WRONG_SIGN"): "numerics",
     ("splitk-bf16", "WRONG_STORE"): "numerics",
@@ -64,6 +71,26 @@ def test_correct_kernels_are_accepted(name: str) -> None:
     verdict = verdict_of(CASES[name])
     assert_accepted(verdict)
     assert judged(verdict) == HOLDS[name]
+
+
+@pytest.mark.parametrize("matrix", [0, 1])
+def test_registers_that_are_picked_lead_back_to_their_loads(matrix: int) -> None:
+    """Each turn of a loop takes another register of an array, and each register has a load of its own."""
+    case = CASES["indexed-fragments"]
+    code = build(case, "gfx942").code
+    inst = next(i for i in load_instructions(code, code.kernel()).values() if "mfma" in i.name)
+    targets = tuple(Target(0, turn, inst.src[matrix].index, 3) for turn in range(16))
+    given = [Buffer(np.ones(64 * 64, np.float32)) for _ in range(3)]
+    launch = Launch(
+        code, code.kernel().name, (1, 1, 1), (64, 1, 1), [*given, *(np.int32(n) for n in (32, 32, 64))]
+    )
+    observer = LoadPathObserver(targets)
+    EmulatorBackend().run(launch, [observer])
+    paths = observer.record().paths
+    loads = [paths[target][-1].inst for target in targets]
+    assert {load.name for load in loads} == {"global_load_dword"}
+    offsets = [load.mods.get("offset", 0) for load in loads]
+    assert offsets == [offsets[0] + 8 * turn for turn in range(16)]
 
 
 @pytest.mark.few(1)
