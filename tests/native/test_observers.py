@@ -12,6 +12,7 @@ import pytest
 from emulator.lab import assembled
 from emulator_gemm.kernels import KERNELS, make_launch
 from numpy.typing import NDArray
+from scaffold import scaffolded
 
 from layoutprobe.backends.base import Buffer, Launch
 from layoutprobe.backends.emulator import EmulatorBackend
@@ -102,6 +103,39 @@ def test_registers_that_m0_picks() -> None:
         seen.append(watching.seen)
     assert seen[0] == seen[1]
     assert len([event for event in seen[0] if event[0] not in ("batch", "block", "ended")]) > 6
+
+
+def test_registers_that_m0_picks_in_the_mode_of_gfx9() -> None:
+    """Waves of several indices, in a loop; C stops at moves alone, numpy executes the addition anyhow."""
+    body = """
+      v_lshlrev_b32_e32 v1, 2, v0
+      v_mov_b32_e32 v2, 0
+      v_mov_b32_e32 v3, 1
+      v_mov_b32_e32 v4, 2
+      s_set_gpr_idx_on s2, gpr_idx(DST)
+    again:
+      s_and_b32 s8, s2, 1
+      s_set_gpr_idx_idx s8
+      v_mov_b32_e32 v2, v1
+      s_set_gpr_idx_mode gpr_idx(SRC0)
+      v_mov_b32_e32 v5, v3
+      v_add_u32_e32 v5, v2, v5
+      s_set_gpr_idx_mode gpr_idx(DST)
+      s_sub_u32 s2, s2, 1
+      s_cmp_gt_i32 s2, 0
+      s_cbranch_scc1 again
+      s_set_gpr_idx_off
+      global_store_dword v1, v5, s[6:7]
+      s_endpgm"""
+    data = [Buffer(np.zeros(64, np.uint32)) for _ in range(2)]
+    launch = Launch(scaffolded(body, target="gfx942", wave_size=64), "k", (4, 1, 1), (64, 1, 1), data)
+    seen = []
+    for engine in ("native", "numpy"):
+        watching = Indexed()
+        EmulatorBackend(engine=make_engine(engine)).run(launch, [watching])
+        seen.append(watching.seen)
+    assert seen[0] == seen[1]
+    assert len([event for event in seen[0] if event[0] not in ("batch", "block", "ended")]) > 9
 
 
 @pytest.mark.few(1)
