@@ -1,16 +1,20 @@
-"""Loops that are left when a value that they load says so: those in which a wave waits for others."""
+"""Loops that are left when a value that they load says so, and what they load from the same place each time: both
+tell those in which a wave waits for others."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, SCC, Inst
+from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, SCC, VGPR0, Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.flow import Flow
 from layoutprobe.machine.program import CONDITIONS
 
 _READ_SCC = ("s_cselect_", "s_cmov_", "s_addc_", "s_subb_")
 _KEEP_SCC = ("s_mov", "s_cselect_", "s_mul_", "s_load", "s_buffer_load", "s_set_gpr_idx_")
+_PLAIN = ("_mov_b", "_lshl", "_lshr", "_ashr", "_add_", "_add3_", "_sub_", "_mul_", "_mad_", "_and_b", "_or_b",
+          "_or3_", "_bfe_", "_cselect_", "_cndmask_")  # fmt: skip
+"""What gives the same from the same registers, lane by lane, and nothing of what the destination held."""
 
 
 def left_by(flow: Flow, body: frozenset[int], loads: frozenset[int]) -> bool:
@@ -32,6 +36,55 @@ def left_by(flow: Flow, body: frozenset[int], loads: frozenset[int]) -> bool:
                 entering[following] |= loaded
                 pending.add(following)
     return False
+
+
+def same_place(flow: Flow, body: frozenset[int]) -> frozenset[int]:
+    """PCs of the accesses in a loop whose address is the same in every round.
+
+    `body`: the loop's blocks. Where registers are short, an address is made again in each round, of registers that
+    the loop leaves alone.
+    """
+    insts = [inst for pc in body for inst in flow.blocks[pc]]
+    written = frozenset(register for inst in insts for register in _written(inst))
+    before: dict[int, list[int]] = {pc: [] for pc in body}
+    for pc, nexts in flow.nexts.items():
+        for following in body.intersection(nexts):
+            before[following].append(pc)
+    found: set[int] = set()
+    behind: dict[int, frozenset[int]] = {}
+    for pc in sorted(body):
+        only = before[pc][0] if len(before[pc]) == 1 else None
+        changed = set(behind.get(only, written) if only is not None else written)
+        for inst in flow.blocks[pc]:
+            where = inst.src if Kind.LOAD in inst.kind else inst.src[:1]  # an atomic has data, too
+            if where and changed.isdisjoint(r for operand in where for r in operand.registers()):
+                found.add(inst.pc)
+            _change(changed, inst, written)
+        behind[pc] = frozenset(changed)
+    return frozenset(found)
+
+
+def _change(changed: set[int], inst: Inst, written: frozenset[int]) -> None:
+    """Registers that may hold another value than in the last round, behind one more instruction."""
+    results: dict[int, bool] = {}
+    for half in inst.pair or (inst,):
+        wide = all(operand.bits >= 32 for operand in half.dst)
+        named = {r for operand in half.src for r in operand.registers()} | _read(half)
+        same = wide and _is_plain(half) and changed.isdisjoint(named)
+        results |= dict.fromkeys(_written(half), same)
+    for register, same in results.items():
+        (changed.discard if same else changed.add)(register)
+    if not results.keys().isdisjoint((EXEC_LO, EXEC_HI)):  # other lanes hold what an earlier round left
+        changed |= {register for register in written if register >= VGPR0}
+
+
+def _is_plain(inst: Inst) -> bool:
+    computes = bool(inst.kind & (Kind.VALU | Kind.SALU))
+    return (
+        computes
+        and any(stem in inst.name for stem in _PLAIN)
+        and not any("dpp" in name for name in inst.mods)
+    )
 
 
 def _behind(block: Sequence[Inst], loaded: frozenset[int], loads: frozenset[int]) -> frozenset[int]:

@@ -20,12 +20,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.isa.inst import Inst
+from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.flow import Flow
-from layoutprobe.machine.leaving import left_by
+from layoutprobe.machine.leaving import left_by, same_place
 from layoutprobe.machine.registers import Array
-from layoutprobe.observe.counters import parts, writes
 
 Ints = NDArray[np.int64]
 
@@ -53,16 +52,37 @@ def polls_of(flow: Flow, memory: Kind = _PERHAPS_LDS) -> frozenset[int]:
     for blocks in flow.loops.values():
         body = [inst for pc in sorted(blocks) for inst in flow.blocks[pc]]
         if len(body) <= MAX_LOOP:
-            found |= {pc for pc in _waiting(body, memory) if left_by(flow, blocks, frozenset({pc}))}
-    looped = [insts[place[pc]] for pc in found]
-    for loop in looped:
-        for ahead in reversed(insts[max(0, place[loop.pc] - _AHEAD) : place[loop.pc]]):
-            if any(kind in ahead.kind for kind in _ACTS):
+            waiting = _waiting(body, memory) & same_place(flow, blocks)
+            found |= {pc for pc in waiting if left_by(flow, blocks, frozenset({pc}))}
+    for at in [place[pc] for pc in found]:
+        for ahead in range(at - 1, max(-1, at - 1 - _AHEAD), -1):
+            if any(kind in insts[ahead].kind for kind in _ACTS):
                 break
-            if (ahead.name, ahead.src, ahead.mods) == (loop.name, loop.src, loop.mods):
-                found.add(ahead.pc)
+            if _same_look(insts, ahead, at):
+                found.add(insts[ahead].pc)
     found |= {inst.pc for inst in insts if inst.kind & memory and _returns(inst) and _locks(inst)}
     return frozenset(found)
+
+
+def _same_look(insts: Sequence[Inst], ahead: int, loop: int) -> bool:
+    """Whether an instruction is the copy of a load in a loop; compilers give it other registers."""
+    one, other = insts[ahead], insts[loop]
+    if (one.name, one.mods, one.src[1:]) != (other.name, other.mods, other.src[1:]):
+        return False
+    return one.src == other.src or _origin(insts, ahead) == _origin(insts, loop)
+
+
+def _origin(insts: Sequence[Inst], at: int) -> tuple[int, Operand]:
+    """What an access has its address from, behind all moves: the instruction that made it, and the operand."""
+    address = insts[at].src[0]
+    for before in range(at - 1, max(-1, at - 1 - MAX_LOOP), -1):
+        for half in insts[before].pair or (insts[before],):
+            if not {r for operand in half.dst for r in operand.registers()}.isdisjoint(address.registers()):
+                if "_mov_b32" not in half.name or len(half.src) != 1:
+                    return before, address
+                address = half.src[0]
+                break
+    return -1, address
 
 
 def asks(inst: Inst, memory: Kind = _PERHAPS_LDS) -> bool:
@@ -79,16 +99,11 @@ def _returns(inst: Inst) -> bool:
 
 
 def _waiting(body: Sequence[Inst], memory: Kind) -> set[int]:
-    """Loads of a loop that look at the same place each time; none where the loop does anything else."""
-    written: set[int] = set()
+    """Loads of a loop that does nothing else."""
     for inst in body:
         if any(kind in inst.kind for kind in _ACTS) or (Kind.ATOMIC in inst.kind and not inst.dst):
             return set()
-        for half in inst.pair or (inst,):
-            if any(operand.registers() for operand in half.src):  # a constant is the same each time
-                written |= set(writes(half))
-    looks = (one for one in body if one.kind & memory and (Kind.LOAD in one.kind or _returns(one)))
-    return {inst.pc for inst in looks if not written & set(parts(inst.src[0].registers()))}
+    return {inst.pc for inst in body if inst.kind & memory and (Kind.LOAD in inst.kind or _returns(inst))}
 
 
 class Flags:

@@ -5,7 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from checks.gemm_lab import INTERIOR, RAGGED, Edit, buffers, checked, direct, line, only, plain, tiled
+from checks.gemm_lab import (
+    INTERIOR,
+    KERNELS,
+    RAGGED,
+    SIZES,
+    Edit,
+    buffers,
+    checked,
+    direct,
+    edited,
+    line,
+    only,
+    plain,
+    tiled,
+)
 
 from layoutprobe.checks import epilogue, memory
 
@@ -248,6 +262,33 @@ def test_atomics_that_add_parts_are_one_store_each(tmp_path: Path) -> None:
     result = plain(tmp_path, "gemm_splitk", "ATOMIC", block=64, initial="zero")[NAME]
     assert result.status == "holds", result
     assert "several accumulators are added up" in result.reason
+
+
+TWO_SUMS = {
+    "right": (),
+    "columns exchanged": (("C[row * N + l]", "C[row * N + (l ^ 1)]"),),
+    "one is left out": (("even += odd", "even += 0 * odd"),),
+    "one twice": (("even += odd", "even += even"),),
+}
+
+
+@pytest.mark.parametrize("name", TWO_SUMS)
+def test_sums_of_a_few_elements_are_no_numbers_of_other_slots(tmp_path: Path, name: str) -> None:
+    """With four elements all that two accumulators add up to was the number of some slot: a right C was said to be
+    stored to other places."""
+    source = edited((KERNELS / "gemm_two_sums.hip").read_text(), TWO_SUMS[name])
+    results = checked(
+        tmp_path,
+        source,
+        buffers(c_role="out") + SIZES,
+        grid='["1", "1"]',
+        block=32,
+        sizes=("M = 2, N = 2, K = 17",),
+    )
+    found = {check for check, result in results.items() if result.status == "finding"}
+    assert found if TWO_SUMS[name] else not found, results
+    if not found:
+        assert "several accumulators are added up" in results[NAME].reason
 
 
 @pytest.mark.few(1)

@@ -12,13 +12,15 @@ from layoutprobe.codeobj.elf import load
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.toolchain.compile import compile_hip
 
-RIGHT = ["handed_over", "relayed", "locked", "last_wave", "two_took"]
+RIGHT = ["handed_over", "relayed", "locked", "last_wave", "two_took", "ringed"]
 WRONG = {
     "told_early": ("races/read-after-write", "// takes", "// fills"),
     "unwaited": ("races/write-after-read", "// fills", "// takes"),
     "not_relayed": ("races/read-after-write", "// the third loads", "// stores for the third"),
     "unlocked": ("races/write-after-read", "// adds to the sum", "// adds to the sum"),
     "last_but_one": ("races/read-after-write", "// adds up", "// leaves its part"),
+    "ring_told_early": ("races/read-after-write", "// drains", "// puts in"),
+    "ring_taken_early": ("races/write-after-read", "// puts in", "// drains"),
 }
 """Rule, line of the culprit, line of the other access."""
 TARGETS = ["gfx1151", "gfx1201"]
@@ -87,6 +89,56 @@ def test_a_branch_back_out_of_a_block_that_stands_aside_waits_for_nothing() -> N
     (finding,) = result.findings
     assert finding.rule.id == "races/write-after-read"
     assert finding.place.instruction.startswith("ds_store_b32")
+
+
+ADDRESS_MADE_AGAIN = {
+    "of a register that the loop leaves alone": ("v_mov_b32_e32 v3, s9", "s_nop 0"),
+    "of a constant": ("v_mov_b32_e32 v3, 4", "s_nop 0"),
+    "by an addition": ("v_add_nc_u32_e64 v3, s9, 0", "s_nop 0"),
+}
+OTHER_ADDRESSES = {
+    "counted": ("v_mov_b32_e32 v3, s9", "s_add_i32 s9, s9, 4"),
+    "of what was found": ("v_lshlrev_b32_e32 v3, 2, v3", "s_nop 0"),
+    "made before a register of it is": ("v_mov_b32_e32 v3, s10\n  s_add_i32 s10, s10, 4", "s_nop 0"),
+}
+"""What makes the address in front of the load in a loop, and what stands behind it."""
+
+
+@pytest.mark.parametrize("loop", [*ADDRESS_MADE_AGAIN, *OTHER_ADDRESSES])
+def test_a_loop_may_make_the_address_of_a_flag_again(loop: str) -> None:
+    """Compilers do so where registers are short. The loop was no wait then, and what the flag orders was a race."""
+    address, behind = (ADDRESS_MADE_AGAIN | OTHER_ADDRESSES)[loop]
+    code = assembly_kernel(
+        f"""
+  v_readfirstlane_b32 s8, v0
+  v_mov_b32 v2, 4
+  v_mov_b32 v3, 1
+  s_movk_i32 s9, 4
+  s_movk_i32 s10, 4
+  v_lshlrev_b32_e32 v5, 2, v0
+  s_cmp_lt_u32 s8, 32
+  s_cbranch_scc0 waits
+  v_mov_b32 v6, 1
+  ds_store_b32 v5, v0 offset:64
+  ds_store_b32 v2, v6
+  s_branch end
+waits:
+  {address}
+  s_sleep 0
+  ds_load_b32 v3, v3
+  s_waitcnt lgkmcnt(0)
+  {behind}
+  v_cmp_ne_u32_e32 vcc_lo, 1, v3
+  s_cbranch_vccnz waits
+  v_subrev_nc_u32_e32 v5, 0x80, v5
+  ds_load_b32 v4, v5 offset:64
+  s_waitcnt lgkmcnt(0)
+end:
+""",
+        lds=256,
+    )
+    result = verdict(races.CHECK, launch(code, [np.zeros(64, np.int32)] * 2, block=64))
+    assert result.status == ("holds" if loop in ADDRESS_MADE_AGAIN else "finding"), result
 
 
 LOOPS_OF_DATA = {

@@ -124,3 +124,35 @@ KERNEL two_took(int* out) {
     }
   }
 }
+
+// The first wave fills a ring of slots, two others take what lies there, and count how many have taken it.
+template <bool early, bool waits, bool taken_early>
+__device__ void ring(int* out) {
+  __shared__ int slots[3][32], full[3], taken[3];
+  const int lane = threadIdx.x % 32;
+  if (threadIdx.x < 3) full[threadIdx.x] = taken[threadIdx.x] = 0;
+  __syncthreads();
+  for (int step = 0; step < 8; ++step) {
+    const int slot = step % 3, turn = step / 3;
+    if (wave() == 0) {
+      if (waits)
+        while (LOOK(taken[slot]) < 2 * turn) __builtin_amdgcn_s_sleep(0);
+      COMPILER();
+      if (early && lane == 0) SET(full[slot], turn + 1);
+      COMPILER();
+      slots[slot][lane] = lane * step;  // puts in
+      if (!early && lane == 0) SET(full[slot], turn + 1);
+    } else {
+      while (LOOK(full[slot]) < turn + 1) __builtin_amdgcn_s_sleep(0);
+      if (taken_early && lane == 0) __hip_atomic_fetch_add(&taken[slot], 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_WORKGROUP);
+      COMPILER();
+      const int value = slots[slot][lane ^ 1];  // drains
+      COMPILER();
+      if (!taken_early && lane == 0) __hip_atomic_fetch_add(&taken[slot], 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_WORKGROUP);
+      out[wave() * 32 + lane] = value;
+    }
+  }
+}
+KERNEL ringed(int* out) { ring<false, true, false>(out); }
+KERNEL ring_told_early(int* out) { ring<true, true, false>(out); }
+KERNEL ring_taken_early(int* out) { ring<false, true, true>(out); }
