@@ -73,7 +73,10 @@ def run(subject: Subject) -> CheckResult:
     """Apply the law to the runs on integers and on normal numbers."""
     contract = subject.contract
     if not isinstance(contract, Gemm | Reference):
-        return CHECK.skipped("the contract says nothing about values")
+        behind = f": {subject.case.judged_by}, which is launched behind it, is judged by them"
+        return CHECK.skipped(
+            f"the contract says nothing about values{behind if subject.case.judged_by else ''}"
+        )
     if isinstance(contract, Reference) and subject.reference is None:
         return CHECK.undecided("the Python reference was not loaded: --allow-reference lets it run")
     if (

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from math import gcd, prod
 
 from layoutprobe.errors import ProbeError
+from layoutprobe.gate.passes import Passes, Sought, launched
 from layoutprobe.gate.tally import Outcome, Tally
 from layoutprobe.manifest.model import Sizes, size_title
 from layoutprobe.manifest.reservations import steps_of
@@ -24,6 +26,8 @@ _VOLUME = 1 << 24
 """What is looked at is no larger."""
 _MORE = 2
 """Sizes that are tried for the sake of loops."""
+_FOUND = 3
+"""And of those that were looked for by launches."""
 _ENDLESS = 1 << 62
 """A step that no extent reaches twice."""
 
@@ -70,6 +74,7 @@ class _Glance:
         self.covered = len(self.outcomes), tally.covered()  # by so many sizes
         self.says: list[Unlisted] = []
         self.bounds: dict[str, range] = {}
+        self.sought: dict[tuple[int, str], Sought] = {}  # header and number of passes
         checks = [check for check in tally.active if check.name in _CHECKS]
         self.possible = len(checks) == len(_CHECKS) and not any(
             one.broken(self.case) for one in tally.outcomes
@@ -89,6 +94,7 @@ class _Glance:
                 if (wanted := next(self._wanted(), None)) is None:
                     break
                 self._try(wanted)
+            self._look_further()
         seen = self._seen()
         return Glance(replace(covered, loops=seen.loops, untried=seen.untried), tuple(self.says), uneven)
 
@@ -178,25 +184,63 @@ class _Glance:
 
     def _judged(self, loop: Loop) -> Loop:
         """Without what no size changes, or only one that the kernel does not bear."""
-        if not loop.wanted or loop.wanted == (AGAIN,):
-            return loop
-        if self._is_constant(loop):
+        if loop.wanted != (AGAIN,) and self._is_constant(loop):
             return replace(loop, wanted=())
-        possible = [wanted for wanted in loop.wanted if not self._is_ruled_out(loop, wanted)]
-        hints = {wanted: self._hints(loop, wanted) for wanted in possible}
-        left = tuple(w for w in possible if not hints[w] or any(map(self._borne, hints[w])))
-        first = [next(filter(self._borne, hints[w]), None) for w in left]
-        shown = [f"{name} = {value}" for name, value in filter(None, first)]
-        return replace(loop, wanted=left, shown_by=" or ".join(shown) if len(shown) == len(left) else "")
-
-    def _hints(self, loop: Loop, wanted: str) -> list[tuple[str, int]]:
-        """Extents that should show it: like those of the manifest, or else such as it lets pass."""
-        return list(self._leading(loop, wanted, self.steps)) or list(
-            self._leading(loop, wanted, self.case.multiple)
+        hints = {one: self._hints(loop, one) for one in loop.wanted if not self._is_ruled_out(loop, one)}
+        left = tuple(one for one, known in hints.items() if not known or any(map(self._is_borne, known)))
+        first = [next(filter(self._is_borne, hints[one]), None) for one in left]
+        reach = [self._sought(loop, one).reach for one in left]
+        return replace(
+            loop,
+            wanted=left,
+            shown_by=" or ".join(self._in_short(sizes) for sizes in first if sizes),
+            sought=", ".join(f"{name} = {value}" for name, value in (reach[0] or {}).items()) if left else "",
         )
 
+    def _look_further(self) -> None:
+        """Have sizes looked for that show what loops still lack, and try some of them."""
+        launch = partial(launched, self.tally.of(self.case, [], draw=False))
+        passes, tries = Passes(self.case.sizes, self.steps, launch), _FOUND
+        while (lack := next(self._open(), None)) is not None:
+            loop, wanted = lack
+            found = passes.look(loop, wanted, self._hints(loop, wanted))
+            self.sought[loop.pcs[0], wanted] = found
+            if found.shown is not None and tries:
+                tries -= 1
+                self._try(found.shown)
+
+    def _open(self) -> Iterator[tuple[Loop, str]]:
+        """Loops and numbers of passes that they lack, and for which nothing was looked for."""
+        for loop in self._seen().loops:
+            yield from ((loop, one) for one in loop.wanted if (loop.pcs[0], one) not in self.sought)
+
+    def _sought(self, loop: Loop, wanted: str) -> Sought:
+        return self.sought.get((loop.pcs[0], wanted), Sought())
+
+    def _in_short(self, sizes: Sizes) -> str:
+        """What of a size is not as in one that is listed: "K = 8", or all of it."""
+        ways = [[f"{n} = {v}" for n, v in sizes.items() if listed[n] != v] for listed in self.case.sizes]
+        return next((way[0] for way in ways if len(way) == 1), size_title(sizes))
+
+    def _hints(self, loop: Loop, wanted: str) -> list[Sizes]:
+        """Sizes that show it, or should: extents like those of the manifest, or else such as it lets pass."""
+        if (found := self._sought(loop, wanted)) != Sought():
+            return [found.shown] if found.shown else []
+        small = self._small(loop)
+        leading = list(self._leading(loop, wanted, self.steps)) or list(
+            self._leading(loop, wanted, self.case.multiple)
+        )
+        return [{**small, name: value} for name, value in leading]
+
+    def _small(self, loop: Loop) -> Sizes:
+        """The smallest size at which a wave went through it."""
+        passed = [one.sizes for one in self.outcomes if one.coverage and loop.pcs[0] in one.coverage.passes]
+        return min(passed or self.case.sizes, key=lambda sizes: prod(sizes.values()))
+
     def _is_ruled_out(self, loop: Loop, wanted: str) -> bool:
-        """Only extents would show it that the manifest rules out by `multiple`."""
+        """No size shows it, as far as passes were followed, or only such as the manifest rules out by `multiple`."""
+        if self._sought(loop, wanted).never:
+            return True
         asked = any(self._leading(loop, wanted, self.case.multiple))
         return not asked and any(self._leading(loop, wanted, {}))
 
@@ -206,23 +250,17 @@ class _Glance:
         passes = [one for one in seen if one]
         return len(passes) > 1 and len(set(passes)) == 1
 
-    def _borne(self, extent: tuple[str, int]) -> bool:
-        name, value = extent
-        return name not in self.bounds or value in self.bounds[name]
+    def _is_borne(self, sizes: Sizes) -> bool:
+        return all(value in self.bounds[name] for name, value in sizes.items() if name in self.bounds)
 
     def _wanted(self) -> Iterator[Sizes]:
         """Sizes at which a loop goes round as often as at none before."""
         for loop in self._seen().loops:
-            bases = [
-                one.sizes for one in self.outcomes if one.coverage and loop.pcs[0] in one.coverage.passes
-            ]
-            if not bases:
-                continue
-            small = min(bases, key=lambda sizes: prod(sizes.values()))
+            small = self._small(loop)
             for wanted in loop.wanted:
-                for name, value in filter(self._borne, self._leading(loop, wanted, self.steps)):
+                for name, value in self._leading(loop, wanted, self.steps):
                     sizes = {**small, name: value}
-                    if sizes not in self.tried:
+                    if self._is_borne(sizes) and sizes not in self.tried:
                         yield sizes
 
     def _leading(self, loop: Loop, wanted: str, steps: Mapping[str, int]) -> Iterator[tuple[str, int]]:

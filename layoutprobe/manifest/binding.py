@@ -177,15 +177,7 @@ def bind(case: KernelCase, sizes: Sizes) -> Binding:
             that overlap; names kernel, size and key.
         OversizedError: more than MAX_BYTES of buffers.
     """
-    value = _Evaluator(case, sizes)
-    for condition in case.where:
-        if not value(condition, "where", -(1 << 62), 1 << 62):
-            raise UsageError(
-                "the manifest rules this size out",
-                where=value.where("where"),
-                expected=f"sizes with {condition.text}",
-                observed=size_title(sizes),
-            )
+    value = require_asked(case, sizes)
     x, y, z = (value(e, "grid", 1, (1 << 32) - 1) for e in case.grid)
     u, v, w = (value(e, "block", 1, 1024) for e in case.block)
     buffers = {a.name: _buffer(a, value) for a in (*case.arguments, *case.shared) if a.is_buffer}
@@ -239,6 +231,24 @@ def _scalar(argument: Argument, value: _Evaluator) -> float | int | str:
         info = np.iinfo(kind.storage)
         low, high = max(low, int(info.min)), min(high, int(info.max))
     return value(given, f"argument {argument.name}: value", low, high)
+
+
+def require_asked(case: KernelCase, sizes: Sizes) -> _Evaluator:
+    """What evaluates expressions at a size.
+
+    Raises:
+        UsageError: the conditions of the manifest rule it out.
+    """
+    value = _Evaluator(case, sizes)
+    for condition in case.where:
+        if not value(condition, "where", -(1 << 62), 1 << 62):
+            raise UsageError(
+                "the manifest rules this size out",
+                where=value.where("where"),
+                expected=f"sizes with {condition.text}",
+                observed=size_title(sizes),
+            )
+    return value
 
 
 class _Evaluator:

@@ -252,7 +252,7 @@ class KernelCase:
         guessed: lines of the manifest that still say FILL IN.
         after: names of the kernels that are launched before it, on buffers of the same names.
         before: these, and those that are launched before them, in order.
-        followed: another kernel that is launched after it.
+        judged_by: a kernel that is launched after it, and whose contract says what comes of both; "" for none.
     """
 
     name: str
@@ -282,7 +282,7 @@ class KernelCase:
     guessed: tuple[int, ...] = ()
     after: tuple[str, ...] = ()
     before: tuple[KernelCase, ...] = ()
-    followed: bool = False
+    judged_by: str = ""
 
     __repr__ = brief
 

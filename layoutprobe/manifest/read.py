@@ -18,6 +18,7 @@ from layoutprobe.manifest.model import (
     KernelCase,
     Limits,
     Manifest,
+    NoContract,
     Sizes,
     shared_buffers,
 )
@@ -76,8 +77,13 @@ def read_manifest(
         kernels.append(case)
     if len(guessed) == len(kernels):  # they may be written in other ways
         kernels = [replace(case, guessed=lines) for case, lines in zip(kernels, guessed, strict=True)]
-    followed = {name for case in kernels for name in case.after}
-    kernels = [replace(case, followed=case.name in followed) for case in kernels]
+    judged_by = {
+        one.name: case.name
+        for case in kernels
+        if not isinstance(case.contract, NoContract)
+        for one in case.before
+    }
+    kernels = [replace(case, judged_by=judged_by.get(case.name, "")) for case in kernels]
     return Manifest(path, tuple(kernels))
 
 

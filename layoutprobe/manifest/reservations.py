@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator, Sequence
 from math import gcd, prod
 
 from layoutprobe.errors import UsageError
-from layoutprobe.manifest.binding import bind
-from layoutprobe.manifest.model import Gemm, KernelCase, NoContract, Tolerance
+from layoutprobe.manifest.binding import bind, require_asked
+from layoutprobe.manifest.model import Gemm, KernelCase, NoContract, Sizes, Tolerance
 from layoutprobe.manifest.sizes import DEPTH
 
 _FEW = 4
@@ -35,7 +35,7 @@ def reservations(case: KernelCase, known: Collection[str], *, uneven: bool | Non
     )
     if case.checks and (left := [name for name in known if name not in case.checks]):
         found.append(f"not asked for: {', '.join(left)}")
-    if isinstance(case.contract, NoContract) and not case.followed:
+    if isinstance(case.contract, NoContract) and not case.judged_by:
         found.append("outputs not judged: contract none")
     found += _loose(case.tolerance, "")
     for argument in case.arguments:
@@ -67,6 +67,7 @@ def _whole(case: KernelCase, uneven: bool | None) -> Iterator[str]:
     wrong = ": others go wrong" if uneven is False else ""
     extents = _extents(case)
     given = [tuple(sizes.values()) for sizes in case.sizes]
+    forced = [name for name in case.sizes[0] if _asks_for(case, name, TILE)]
     if case.tile:
         even = [
             f"{name} ({step})"
@@ -77,7 +78,7 @@ def _whole(case: KernelCase, uneven: bool | None) -> Iterator[str]:
             yield f"only whole tiles of {', '.join(even)}"
     elif uneven:
         pass
-    elif all(value % TILE == 0 for values in extents or given for value in values):
+    elif all(value % TILE == 0 for values in extents or given for value in values) and not forced:
         yield f"only sizes that are multiples of {TILE}{wrong}"
     elif steps := steps_of(case):
         yield f"every {' and '.join(f'{name} is a multiple of {step}' for name, step in steps.items())}{wrong}"
@@ -98,9 +99,26 @@ def steps_of(case: KernelCase) -> dict[str, int]:
         values = {sizes[name] for sizes in case.sizes}
         common = gcd(*values)
         step = common & -common
-        if len(values) > 1 and step >= _VECTOR and case.multiple.get(name, 1) % step:
+        if len(values) > 1 and step >= _VECTOR and not _asks_for(case, name, step):
             found[name] = step
     return found
+
+
+def _asks_for(case: KernelCase, name: str, step: int) -> bool:
+    """Whether the manifest rules out extents that are no multiple of a power of two, by `multiple` or by `where`."""
+    if case.multiple.get(name, 1) % step == 0:
+        return True
+    half = step // 2  # a multiple of all smaller ones
+    beside = [{**sizes, name: sizes[name] + way * half} for sizes in case.sizes for way in (1, -1)]
+    return bool(case.where) and all(_is_ruled_out(case, sizes) for sizes in beside if sizes[name] > 0)
+
+
+def _is_ruled_out(case: KernelCase, sizes: Sizes) -> bool:
+    try:
+        require_asked(case, sizes)
+    except UsageError:
+        return True
+    return False
 
 
 def _product(case: KernelCase) -> Gemm | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from layoutprobe.place import Place
@@ -13,6 +13,13 @@ CLASSES = ("1", "2", "3 or more")
 """Numbers of passes that are told apart."""
 AGAIN = "more than 1"
 """What is wanted of a loop that never went round twice."""
+
+
+def shows(passes: Iterable[int], wanted: str) -> bool:
+    """Whether numbers of passes have the wanted one among them."""
+    if wanted == AGAIN:
+        return any(count > 1 for count in passes)
+    return wanted in {CLASSES[min(count, len(CLASSES)) - 1] for count in passes}
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,7 @@ class Loop:
         skipped: a wave came to the branch that decides, and went past it; None where there is no such branch.
         wanted: numbers of passes that were not seen and should be: of CLASSES, or AGAIN.
         shown_by: extents that should show them: "K = 32"; "" where that is not known.
+        sought: extents up to which none was found that shows them: "M = 64, K = 4096"; "" where nobody looked.
     """
 
     place: Place
@@ -65,6 +73,7 @@ class Loop:
     skipped: bool | None
     wanted: tuple[str, ...] = ()
     shown_by: str = ""
+    sought: str = ""
 
     @property
     def name(self) -> str:
@@ -84,6 +93,13 @@ class Loop:
             return "never a second pass"
         passes = "pass" if self.wanted == ("1",) else "passes"
         return f"never {' or '.join(self.wanted)} {passes}" if self.wanted else ""
+
+    @property
+    def hint(self) -> str:
+        """What to do about it: "try K = 32"; "" where nothing is known."""
+        if self.shown_by:
+            return f"try {self.shown_by}"
+        return f"no size up to {self.sought} was found that does it" if self.sought else ""
 
     def __str__(self) -> str:
         """ "loop at gemm.hip:40: 4, 5 passes, never 1 or 2 passes"."""
@@ -157,21 +173,25 @@ class CodeCoverage:
         return tuple(self._reservations())
 
     @property
+    def missed(self) -> tuple[Stretch, ...]:
+        """Lines of which nothing ran."""
+        return tuple(one for one in self.unreached if not one.copied)
+
+    @property
     def numbers(self) -> tuple[int, ...]:
         """What tests compare with that always came out the same, ascending: beyond them is another way."""
         found = {one.number for one in self.untried} | {one.number for one in self.branches}
         return tuple(sorted(number for number in found if number is not None))
 
     def _reservations(self) -> Iterator[str]:
-        wholly = [str(one) for one in self.unreached if not one.copied]
-        if wholly:
-            yield f"never ran: {_few(wholly)}"
+        if self.missed:
+            yield f"never ran: {_few([str(one) for one in self.missed])}"
         if self.untried:
             yield f"no size in which {_few([str(one) for one in self.untried])}"
         wanted: dict[str, list[str]] = {}
         for loop in self.loops:
             if loop.wanted:
-                hint = f": try {loop.shown_by}" if loop.shown_by else ""
+                hint = f": {loop.hint}" if loop.hint else ""
                 wanted.setdefault(loop.lacks, []).append(f"the {loop.name}{hint}")
         for lacks, loops in wanted.items():
             yield f"{lacks} of {_few(loops)}"

@@ -53,12 +53,20 @@ def require_doubt(subject: Subject) -> None:
     """Ask whether there is anything to look for, of a contract that says nothing of its operands.
 
     Raises:
-        NoProductError: a Python reference agrees with all outputs, or was not loaded.
+        NoProductError: a Python reference agrees with all outputs, or was not loaded, or no product is marked.
     """
     if not isinstance(subject.contract, Reference):
         return
+    if subject.contract.product is None:
+        raise NoProductError(_UNASKED)
     require_product(subject)
     if subject.reference is None:
         raise NoProductError("the Python reference was not loaded: --allow-reference lets it run")
     if not any(c.wrong.any() for c in references(subject)):
-        raise NoProductError("all outputs are what the Python reference computes: no operand is wrong")
+        raise NoProductError(_UNASKED)
+
+
+_UNASKED = (
+    "operands are followed if an output is wrong and the kernel is a product whose arguments are marked "
+    '(`matrix = "A"`)'
+)

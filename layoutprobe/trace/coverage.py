@@ -15,7 +15,7 @@ from layoutprobe.observe.choices import Choices, tested
 from layoutprobe.observe.coverage import Coverage
 from layoutprobe.observe.cuts import MOST, cuts_of
 from layoutprobe.place import Place, SourceLine
-from layoutprobe.report.coverage import AGAIN, CLASSES, Branch, CodeCoverage, Loop, Stretch, Untried
+from layoutprobe.report.coverage import AGAIN, CLASSES, Branch, CodeCoverage, Loop, Stretch, Untried, shows
 
 _WORDS = (
     ("matrix instructions", Kind.MATRIX),
@@ -158,7 +158,7 @@ class _Reading:
                 for block, gone in branches
                 if len(gone) == 1
             ),
-            loops=tuple(self._loop(header, body) for header, body in self.flow.loops.items()),
+            loops=tuple(self._loops()),
         )
 
     def _branches(self) -> Iterator[tuple[Sequence[Inst], list[bool]]]:
@@ -313,15 +313,31 @@ class _Reading:
             copied=bool(own),
         )
 
+    def _loops(self) -> Iterator[Loop]:
+        """All of them, without passes that a copy shows which the compiler made where it unrolled the same loop."""
+        of = {header: self._statement(header, body) for header, body in self.flow.loops.items()}
+        for header, body in self.flow.loops.items():
+            loop = self._loop(header, body)
+            copies = (
+                self.seen.passes.get(other, ())
+                for other, inside in self.flow.loops.items()
+                if loop.wanted and of[other] == of[header] is not None and not inside & body
+            )
+            shown = {count for passes in copies for count in passes}
+            yield replace(loop, wanted=tuple(one for one in loop.wanted if not shows(shown, one)))
+
+    def _statement(self, header: int, body: frozenset[int]) -> object:
+        """Equal for copies of one loop of the source; None where the compiler gave it no line."""
+        place = self._place(self._back(header, body))
+        return None if place.source is None or place.near else (place.source, place.inlined_at)
+
     def _loop(self, header: int, body: frozenset[int]) -> Loop:
         """A loop; its place is the branch that goes round."""
-        blocks = [self.flow.blocks[pc] for pc in sorted(body)]
-        insts = [inst for block in blocks for inst in block]
-        branch = self._back(header, body)
+        insts = [inst for pc in sorted(body) for inst in self.flow.blocks[pc]]
         passes = tuple(sorted(self.seen.passes.get(header, ())))
         return Loop(
-            self._place(branch), (header, max(i.pc for i in insts)), passes, self._skipped(header, body),
-            () if body in self._waiting else _wanted(passes),
+            self._place(self._back(header, body)), (header, max(i.pc for i in insts)), passes,
+            self._skipped(header, body), () if body in self._waiting else _wanted(passes),
         )  # fmt: skip
 
     def _skipped(self, header: int, body: frozenset[int]) -> bool | None:

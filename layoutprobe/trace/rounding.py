@@ -35,7 +35,8 @@ def narrower(kinds: Iterable[str], name: str, dtype: str) -> str:
     if not narrow:
         return ""
     types = " and ".join(narrow)
-    return f"{name} ({dtype}) is computed with arithmetic in {types}: the tolerance is that of {types}"
+    says = f"{name} ({dtype}) is computed with arithmetic in {types}: the tolerance is that of {types}"
+    return f"{says}, unless the manifest gives one (`tolerance`)"
 
 
 def tolerated(

@@ -18,7 +18,7 @@ from layoutprobe.machine.observer import Observer
 from layoutprobe.machine.program import Block
 from layoutprobe.manifest.read import read_manifest
 from layoutprobe.observe.coverage import START, Coverage, CoverageRecorder
-from layoutprobe.report.coverage import CodeCoverage
+from layoutprobe.report.coverage import AGAIN, CodeCoverage
 from layoutprobe.trace.coverage import code_coverage
 
 # Wave w goes round the inner loop w + 1 times, and round the outer one twice. Lanes of no wave take `never`.
@@ -119,6 +119,35 @@ def test_loops_say_what_they_lack(code: CodeObject) -> None:
     assert lacks(1) == ["", "never a second pass"]  # the outer one: always 2, so a constant
     assert lacks(2) == ["", "never 3 or more passes"]
     assert lacks(3) == ["", ""]
+
+
+COPIES = """
+  .file 1 "k.hip"
+  v_readfirstlane_b32 s6, v0
+  s_lshr_b32 s6, s6, 5
+  .loc 1 3 7
+copy:
+  v_add_nc_u32 v2, 1, v2
+  s_cmp_gt_u32 s6, 9
+  s_cbranch_scc1 copy
+  s_mov_b32 s7, 0
+  .loc 1 {line} {column}
+round:
+  v_add_nc_u32 v2, 1, v2
+  s_add_u32 s7, s7, 1
+  s_cmp_gt_u32 s7, s6
+  s_cbranch_scc0 round
+  global_store_b32 v1, v2, s[4:5]
+"""
+
+
+@pytest.mark.parametrize(("line", "column", "told"), [(3, 7, ""), (3, 9, AGAIN), (4, 7, AGAIN)])
+def test_what_a_copy_of_a_loop_shows_no_other_needs_to(line: int, column: int, told: str) -> None:
+    """The first loop goes round once. One with its place in the source is the same, unrolled."""
+    code = assembled("v_mov_b32 v2, 0\n" + COPIES.format(line=line, column=column), pointers=1)
+    first, second = code_coverage(code, code.kernel("k"), watched(code, 4)[0]).loops
+    assert (first.passes, second.passes) == ((1,), (1, 2, 3, 4))
+    assert (first.wanted, second.wanted) == ((told,) if told else (), ())
 
 
 SOURCE = """\

@@ -202,6 +202,12 @@ def test_the_cause_comes_first_by_its_name_and_line(tmp_path: Path, name: str) -
 def test_right_kernels_are_green(tmp_path: Path, style: Style) -> None:
     found = verdict(tmp_path, style)
     assert (found.error, found.findings, found.exit_code) == ("", (), 0)
+    if style.python:
+        (why,) = {one.reason for one in found.results if one.check in ("operand-provenance", "epilogue")}
+        assert why == (
+            "operands are followed if an output is wrong and the kernel is a product whose arguments are marked "
+            '(`matrix = "A"`)'
+        )
 
 
 def test_a_reference_that_fails_of_altered_inputs_is_not_blamed(tmp_path: Path) -> None:

@@ -110,6 +110,9 @@ def test_right_ones_are_green_by_one_contract(manifest: str, tmp_path: Path) -> 
     assert statuses["numerics"] == "holds"
     if manifest is SPLIT:
         assert {one.check: one.status for one in first.results}["operand-provenance"] == "holds"
+    else:
+        reasons = {one.check: one.reason for one in first.results}
+        assert reasons["numerics"].endswith("values: gemm, which is launched behind it, is judged by them")
 
 
 @pytest.mark.parametrize("steps", [16, 32])

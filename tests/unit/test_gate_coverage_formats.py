@@ -67,6 +67,23 @@ def test_what_a_headline_says_of_it() -> None:
     assert many.reservations[0] == "never ran: a.hip:10, a.hip:20, a.hip:30 and 2 more"
 
 
+def test_what_looking_for_passes_came_to_is_said() -> None:
+    first, second = COVERAGE.loops
+    hinted = replace(COVERAGE, loops=(first, replace(second, sought="M = 64, K = 4096")))
+    assert hinted.reservations[2] == f"{SAID[2]}: no size up to M = 64, K = 4096 was found that does it"
+    assert replace(first, sought="K = 4096").hint == "try K = 16 or K = 32"
+
+
+def test_blocks_that_nobody_can_reach_stand_beside_no_kernel() -> None:
+    """Copies that the compiler made are in the data, and in reports in full."""
+    copies = replace(COVERAGE, unreached=COVERAGE.unreached[1:], loops=())
+    for coverage, short in ((COVERAGE, True), (copies, False)):
+        one = replace(kernel("standard", *all_hold()), coverage=coverage, reservations=coverage.reservations)
+        assert ("33 of 41 blocks" in written("table", report(one))) == short
+        assert "33 of 41 blocks" in written("full", report(one))
+        assert json.loads(written("json", report(one)))["kernels"][0]["coverage"]["blocks_run"] == 33
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_writer_shows_it(name: str) -> None:
     text = " ".join(written(name, given(strict=False)).replace("&#58;", ":").split())

@@ -10,9 +10,10 @@ from fake_gates import all_hold
 from hostile.test_manifests import written
 
 from layoutprobe.checks.registry import check_names
-from layoutprobe.manifest.model import KernelCase, Tolerance
+from layoutprobe.manifest.model import Expression, KernelCase, Tolerance
 from layoutprobe.manifest.read import read_manifest
 from layoutprobe.manifest.reservations import reservations
+from layoutprobe.patterns.expression import parse
 from layoutprobe.render.gate import words
 from layoutprobe.report.gate import GateReport, KernelVerdict
 
@@ -37,6 +38,13 @@ def test_every_way_of_leaving_out(case: KernelCase) -> None:
     assert said(sizes=eights) == [none, "every K is a multiple of 8"]
     assert said(sizes=eights, multiple={"K": 8}) == [none]
     assert said(sizes=({"n": 32, "K": 8}, {"n": 41, "K": 8}))[1:] == ["K is 8 in every size"]
+    even = ({"n": 32, "K": 48}, {"n": 64, "K": 80})
+    assert said(sizes=even, multiple={"n": 32, "K": 16}) == [none]
+    assert said(sizes=even, multiple={"n": 32}) == [none, "every K is a multiple of 16"]
+    assert said(sizes=even, multiple={"n": 32, "K": 8}) == [none, "every K is a multiple of 16"]
+    asked = [Expression(text, parse(text, ["n", "K"])) for text in ("n % 32 == 0", "K % 16 == 0", "K <= 80")]
+    assert said(sizes=even, where=tuple(asked)) == [none]
+    assert said(sizes=even, where=tuple(asked[2:])) == [none, "only sizes that are multiples of 16"]
     assert said(tolerance=Tolerance(0.01, 0.001)) == [none]
     assert said(tolerance=Tolerance(10.0, 0.5)) == [
         none, "loose tolerance: absolute 10", "loose tolerance: relative 0.5",

@@ -187,7 +187,8 @@ def about(verdict: KernelVerdict, *, in_full: bool) -> list[str]:
     count = len(verdict.sizes)
     sizes = f"{count} sizes, figures of {verdict.sizes[-1]}" if count > 1 else "".join(verdict.sizes)
     covered = verdict.coverage
-    blocks = "" if covered is None else f"ran {covered.blocks_run} of {covered.blocks} blocks"
+    # Others are copies that the compiler made, traps, and code on the way past a loop: nothing to act on.
+    blocks = f"ran {covered.blocks_run} of {covered.blocks} blocks" if covered and covered.missed else ""
     return ["; ".join(filter(None, (sizes, blocks, seconds))), *hunted]
 
 
