@@ -37,6 +37,13 @@ def moved_by(inst: Inst) -> int:
     return inst.mods[MODE] & _vectors(inst) if MODE in inst.mods else _MOVES.get(inst.name, 0)
 
 
+def sets_bits(inst: Inst) -> tuple[int, int]:
+    """Bits of M0 that one of SETS_MODE writes, and those that it sets. Those of INDEX come from its first source."""
+    operands = inst.mods["simm16"] if not inst.src else inst.src[1].value if len(inst.src) > 1 else None
+    taken = INDEX if inst.src else 0
+    return (taken, 0) if operands is None else (taken | USED & ~INDEX, operands << OPERANDS_AT & USED)
+
+
 def picks_registers(inst: Inst) -> bool:
     """Whether an instruction reads or writes VGPRs that only M0 knows."""
     return bool(moved_by(inst))

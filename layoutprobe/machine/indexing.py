@@ -34,6 +34,11 @@ class _State:
 _OFF = _State(off=True)
 
 
+def uses_mode(insts: Mapping[int, Inst]) -> bool:
+    """Whether the mode is ever on."""
+    return any(inst.name == "s_set_gpr_idx_on" for inst in insts.values())
+
+
 def with_mode(insts: Mapping[int, Inst], entries: Iterable[int], end: int, kernel: str) -> Mapping[int, Inst]:
     """The instructions, those told of the mode that run while it is on.
 
@@ -46,8 +51,6 @@ def with_mode(insts: Mapping[int, Inst], entries: Iterable[int], end: int, kerne
     Raises:
         ExecutionError: the mode depends on the path, or is on where the kernel goes to another function.
     """
-    if not any(inst.name == "s_set_gpr_idx_on" for inst in insts.values()):
-        return insts
     states = _states(insts, entries)
     return {pc: _told(inst, states.get(pc, _OFF), end, kernel) for pc, inst in insts.items()}
 

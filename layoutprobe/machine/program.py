@@ -13,7 +13,7 @@ from layoutprobe.isa.indexing import END, MODE, in_mode
 from layoutprobe.isa.inst import ACC0, EXEC_LO, SCC, VCC_LO, VGPR0, Inst, Operand
 from layoutprobe.isa.kind import MOVES, Kind
 from layoutprobe.machine.cohort import Cohort
-from layoutprobe.machine.indexing import with_mode
+from layoutprobe.machine.indexing import uses_mode, with_mode
 from layoutprobe.place import Place
 
 Executor = Callable[[Cohort], None]
@@ -138,8 +138,9 @@ def build_program(
     insts, left_out = _callable(code, kernel, insts, unfit)
     for inst in insts.values():
         _check_registers(kernel, inst, vgprs, first_acc)
-    own = vgprs if first_acc is None else min(vgprs, first_acc)
-    insts = with_mode(insts, (kernel.entry, *functions(code, insts)), own, kernel.name)
+    if uses_mode(insts):
+        own = vgprs if first_acc is None else min(vgprs, first_acc)
+        insts = with_mode(insts, (kernel.entry, *functions(code, insts)), own, kernel.name)
     insts = {pc: in_rows(inst, first_acc or 0) for pc, inst in insts.items()}
     leaders = _leaders(code, kernel, insts)
     missing: dict[int, str] = {}

@@ -21,6 +21,7 @@ from layoutprobe.isa.indexing import (
     moved_by,
     out_of_mode,
     placed,
+    sets_bits,
 )
 from layoutprobe.isa.inst import M0, VGPR0, Inst, Operand
 from layoutprobe.isa.kind import Kind
@@ -100,9 +101,7 @@ def _off(inst: Inst) -> None:
 @instruction("s_set_gpr_idx_on", "s_set_gpr_idx_idx", "s_set_gpr_idx_mode")
 def _set(inst: Inst) -> Executor:
     """Other bits of M0 stay as they are, undefined ones too."""
-    operands = inst.mods["simm16"] if not inst.src else inst.src[1].value if len(inst.src) > 1 else None
-    taken = (INDEX if inst.src else 0) | (0 if operands is None else 0xF << OPERANDS_AT)
-    given = np.uint32(((operands or 0) & 0xF) << OPERANDS_AT)
+    taken, given = sets_bits(inst)
     source = inst.src[0] if inst.src else Operand("const", 128)
     get, get_shadow = reader(source, "u32"), reader(source, "u32", shadow=True)
     kept, touched = np.uint32(~taken & 0xFFFFFFFF), register_mask(source) | 1 << M0
@@ -110,7 +109,7 @@ def _set(inst: Inst) -> Executor:
     def execute(c: Cohort) -> None:
         index = get(c.regs) & np.uint32(INDEX)
         undefined = get_shadow(c.shadow) & np.uint32(INDEX) if c.undef & touched else None
-        c.su[M0][...] = c.su[M0] & kept | index | given
+        c.su[M0][...] = c.su[M0] & kept | index | np.uint32(given)
         if undefined is not None:
             c.shadow.su[M0][...] = c.shadow.su[M0] & kept | undefined
             settle(c, M0)

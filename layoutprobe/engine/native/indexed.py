@@ -8,10 +8,10 @@ from layoutprobe.isa.indexing import (
     END,
     INDEX,
     MODE,
-    OPERANDS_AT,
     SETS_MODE,
     SRC0,
     moved_by,
+    sets_bits,
 )
 from layoutprobe.isa.inst import M0, Inst, Operand
 
@@ -86,9 +86,7 @@ def _in_mode(inst: Inst, layout: Layout) -> Template | None:
 
 def _setting(inst: Inst, layout: Layout) -> Template:
     """Of M0 the other bits stay as they are, undefined ones too."""
-    operands = inst.mods["simm16"] if not inst.src else inst.src[1].value if len(inst.src) > 1 else None
-    taken = (INDEX if inst.src else 0) | (0 if operands is None else 0xF << OPERANDS_AT)
-    given = ((operands or 0) & 0xF) << OPERANDS_AT
+    taken, given = sets_bits(inst)
     value = scalar_of(inst.src[0], layout) if inst.src else Scalar(0, 0, True)
     assert value is not None
     if value.known:
