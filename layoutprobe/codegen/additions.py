@@ -68,6 +68,34 @@ def lacking(spot: Spot) -> Iterator[Rewrite]:
         ]
     for _, sign, name in sorted(usual)[: 2 * _MOST]:
         yield from _added(spot, sign, name, 2.0)
+    for text in _products(spot, own):
+        yield from (
+            replace(spot.behind(part.last - 1, f" + {text}", "lacking"), rank=2.0)
+            for part in _operands(spot)
+            if spot.sorts(part) == {"integer"}
+        )
+
+
+def _products(spot: Spot, own: set[str]) -> Iterator[str]:
+    """Products that are terms of integers elsewhere: `group * size`, that an index lacks."""
+    found = Counter[str]()
+    for tree in spot.statements:
+        for node in tree.walk():
+            for part in node.parts if node.kind == "sum" else ():
+                if (
+                    part.kind == "product"
+                    and spot.sorts(part) == {"integer"}
+                    and part.last - part.first <= _SHORT
+                ):
+                    found[spot.text(part)] += 1
+    known = spot.names.keys()
+    words = {text: set(re.findall(r"[A-Za-z_][\w.]*", text)) for text in found}
+    near = sorted(found, key=lambda text: sum(spot.names[name].far for name in words[text] & known))
+    yield from [text for text in near if words[text] <= known and not words[text] <= own][:_MOST]
+
+
+_SHORT = 7
+"""Tokens of a product that another index may lack."""
 
 
 def _added(spot: Spot, sign: str, name: str, rank: float) -> Iterator[Rewrite]:

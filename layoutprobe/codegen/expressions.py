@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -42,6 +42,7 @@ class Known:
     far: float
 
 
+AXES = tuple(f"{name}.{axis}" for name in BUILTIN for axis in "xyz")
 _UNUSED = 1000.0
 _ELSEWHERE = 150.0
 _HERE = 20.0
@@ -57,12 +58,14 @@ class Spot:
         within: its tokens.
         others: all files of the kernel, for what calls look like elsewhere.
         scalars: integers that the kernel is given, by name; those that are likely to be meant first.
+        axes: coordinates of threads and workgroups that are not always 0, and extents that are not always 1.
     """
 
     source: Source
     within: range
     others: Sequence[Source]
     scalars: Sequence[str] = ()
+    axes: Collection[str] = AXES
 
     def replace(self, first: int, last: int, text: str, kind: str) -> Rewrite:
         """A text in place of tokens first to last - 1."""
@@ -128,7 +131,7 @@ class Spot:
                 yield Known(f"{name}.{member}", its, _ELSEWHERE)
         heads = {one.text.split(".")[0] for one in self.scope.operands}
         for name in heads.intersection(BUILTIN):
-            yield from (Known(f"{name}.{axis}", "integer", _ELSEWHERE) for axis in "xyz")
+            yield from (Known(axis, "integer", _ELSEWHERE) for axis in self.axes if axis.startswith(name))
 
     def sorts(self, node: Node) -> set[str]:
         """Of the names in an expression whose sort is known: "integer", "real"; elements of arrays have none."""

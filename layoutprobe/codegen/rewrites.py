@@ -25,7 +25,7 @@ from layoutprobe.codegen.quantities import constants, numbers, weights
 from layoutprobe.codegen.renames import exchanges, names, scalars
 from layoutprobe.codegen.scope import declarations
 from layoutprobe.codegen.series import resets, series, siblings
-from layoutprobe.codegen.shapes import brackets, gone, less, rounding, tests
+from layoutprobe.codegen.shapes import brackets, gone, less, rounding, tests, turned
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.twins import grown, indices, named, subscripts, twins
 
@@ -312,6 +312,7 @@ KINDS: Mapping[str, Kind] = {
     "more": Kind(terms_more, 3.6, 0.6),
     "weights": Kind(weights, 3.4, 0.1, at_once=True),
     "parity": Kind(_parity, 3.8, 1.0),
+    "turned": Kind(turned, 3.3, 0.3),
     "brackets": Kind(brackets, 3.5, 0.6),
     "names": Kind(names, 2.2, 0.045, at_once=True),
     "scalars": Kind(scalars, 3.6, 0.3),

@@ -70,6 +70,20 @@ def _untested(spot: Spot) -> Iterator[Rewrite]:
         yield Rewrite(tokens[first].start, tokens[close + 1].start, "", "terms")
 
 
+def turned(spot: Spot) -> Iterator[Rewrite]:
+    """`a - b` for `b - a`, and so with quotients: which of the two is meant is easily mistaken."""
+    source, tokens = spot.source, spot.source.tokens
+    for node in spot.tree.walk():
+        for nth in range(1, len(node.parts)) if node.kind in ("sum", "product") else ():
+            if spot.operator(node, nth) not in ("-", "/", "%"):
+                continue
+            one, other = node.parts[nth - 1 : nth + 1]
+            first = one.first + (tokens[one.first].text == "return")
+            sign = source.text[tokens[one.last - 1].end : tokens[other.first].start]
+            text = f"{spot.text(other)}{sign}{source.slice(first, one.last)}"
+            yield spot.replace(first, other.last, text, "turned")
+
+
 def gone(spot: Spot) -> Iterator[Rewrite]:
     """No such statement: an early return, an addition."""
     tokens, own = spot.source.tokens, spot.within

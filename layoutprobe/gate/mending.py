@@ -9,6 +9,7 @@ Sources are changed in a copy; the user's files are read, and never written.
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -194,19 +195,22 @@ class Mender:
         """Programs of many; the next one is compiled while one runs."""
         sizes = chain(TOGETHER, repeat(TOGETHER[-1]))
 
-        def begun() -> Future[Variants] | None:
+        def begun() -> Future[list[Variants]] | None:
             batch = list(islice(edits, next(sizes)))
             return pool.submit(self._program, batch) if batch else None
 
         following = begun()
         while following is not None:
-            program, following = following.result(), begun()
-            yield program
+            programs, following = following.result(), begun()
+            yield from programs
 
-    def _program(self, batch: Sequence[SourceEdit]) -> Variants:
+    def _program(self, batch: Sequence[SourceEdit]) -> list[Variants]:
+        """One program; or two, where something in it compiles to what nobody can run."""
         copy = self._free.get()
         try:
-            return Variants(copy, batch)
+            program = Variants(copy, batch)
+            halves = batch[: len(batch) // 2], batch[len(batch) // 2 :]
+            return [program] if program.runs else [Variants(copy, half) for half in halves]
         finally:
             self._free.put(copy)
 
@@ -374,8 +378,17 @@ def source_changes(
     for one in mender.holding(edits, trials, goes_on):
         if one.may_lead(findings):
             held.append(one)
-            bound = min(bound, mender.tried + _AFTER)
-    return sorted(held, key=lambda one: len(one.unlisted))
+            bound = bound if _is_extent(one, mender.case) else min(bound, mender.tried + _AFTER)
+    likely = [one for one in held if not _is_extent(one, mender.case)]
+    return sorted(likely or held, key=lambda one: len(one.unlisted))
+
+
+def _is_extent(held: Held, case: KernelCase) -> bool:
+    """Whether a change brings a number that is an extent at some size: it may hold for that alone."""
+    extents = {value for size in case.sizes for value in size.values()}
+    return any(
+        int(number) in extents for number in re.findall(r"(?<![\w.])\d{1,9}\b(?!\.)", held.edit.rewrite.text)
+    )
 
 
 def mend(

@@ -275,6 +275,21 @@ class KernelRunner:
             fault = ExecutionError(str(error), kind="unknown")
         return self._recorded(ready, result, fault, Astray(), ())
 
+    def as_ended(self, spec: RunSpec) -> Recorded:
+        """The run of that spec; where a fault ended it, as if it had come to its end and stored nothing: what should
+        have been stored is known all the same."""
+        found = self(spec)
+        if found.fault is None:
+            return found
+        held = {
+            name: replace(buffer, undefined=True, bits=None)
+            for name, buffer in self.prepared(spec).held.items()
+        }
+        outputs, undefined = self._outputs(held)
+        return replace(
+            found, outputs=outputs, undefined=undefined, astray=(*found.astray, found.fault), fault=None
+        )
+
     def prepared(self, spec: RunSpec, deadline: Deadline | None = None) -> Prepared:
         """A launch with its inputs; `deadline`: of those before it."""
         deadline = deadline or self._deadline(spec, None)
@@ -401,11 +416,9 @@ class KernelRunner:
         self, result: RunResult | None, held: Held
     ) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]], dict[str, int]]:
         """Outputs, their undefined bits, and bytes that were changed where nothing may be."""
-        outputs: dict[str, NDArray[Any]] = {}
-        undefined: dict[str, NDArray[Any]] = {}
         stray: dict[str, int] = {}
         if result is None:
-            return outputs, undefined, stray
+            return {}, {}, stray
         after = dict(held)
         for argument, raw, bits in zip(
             self.binding.case.arguments, result.buffers, result.undefined, strict=True
@@ -415,6 +428,12 @@ class KernelRunner:
             after[argument.name] = left = Buffer(raw, name=argument.name, bits=bits)
             if changed := _stray(self.binding.buffers[argument.name], held[argument.name], left):
                 stray[argument.name] = changed
+        return *self._outputs(after), stray
+
+    def _outputs(self, after: Held) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]]]:
+        """What buffers hold, as outputs and their undefined bits."""
+        outputs: dict[str, NDArray[Any]] = {}
+        undefined: dict[str, NDArray[Any]] = {}
         for name, buffer in self.binding.buffers.items():
             if buffer.argument.role == "in":
                 continue
@@ -422,7 +441,7 @@ class KernelRunner:
             unset = undefined_bits(after[name]).view(np.dtype(f"u{buffer.itemsize}"))
             if (mask := buffer.view(unset)).any():
                 undefined[name] = _frozen(mask.copy())
-        return outputs, undefined, stray
+        return outputs, undefined
 
 
 def _stray(buffer: BoundBuffer, before: Buffer, after: Buffer) -> int:

@@ -19,6 +19,8 @@ from layoutprobe.codegen.rewrites import KINDS, rewrites
 from layoutprobe.codegen.statements import Source
 from layoutprobe.gate.copies import SourceCopy
 from layoutprobe.gate.strides import scalars_for
+from layoutprobe.manifest.binding import bind
+from layoutprobe.manifest.model import KernelCase
 from layoutprobe.place import Place, SourceLine
 from layoutprobe.report.finding import Finding
 
@@ -51,6 +53,7 @@ class SourceEdits:
     def __init__(self, copy: SourceCopy) -> None:
         self._copy = copy
         self.sources = {file: Source(text) for file, text in copy.texts.items()}
+        self._axes = _axes(copy.case)
         self._macros = {
             name: (file, body) for file, text in copy.texts.items() for name, body in macros(text).items()
         }
@@ -77,7 +80,7 @@ class SourceEdits:
         """What a statement offers."""
         order, scalars = _order(finding), scalars_for(self._copy.case, finding)
         far = place.far * _told(finding)
-        spot = Spot(place.source, place.within, list(self.sources.values()), scalars)
+        spot = Spot(place.source, place.within, list(self.sources.values()), scalars, self._axes)
         for kind in KINDS:
             found = rewrites(spot, kind)
             if kind == "numbers":  # a statement has many; the one that an instruction has is beside it
@@ -153,6 +156,17 @@ class SourceEdits:
             for file, there in self.sources.items():
                 for body in _body(there, name):
                     yield _Near(here.far + _DEFINED + next(steps) * _FARTHER / 4, file, there, body, 0)
+
+
+def _axes(case: KernelCase) -> frozenset[str]:
+    """Coordinates and extents of launches that are more than one value: the others name nothing."""
+    found = set[str]()
+    for size in case.sizes:
+        binding = bind(case, size)
+        for axis, grid, block in zip("xyz", binding.grid, binding.block, strict=True):
+            found |= {f"blockIdx.{axis}", f"gridDim.{axis}"} if grid > 1 else set()
+            found |= {f"threadIdx.{axis}", f"blockDim.{axis}"} if block > 1 else set()
+    return frozenset(found)
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ Change = Callable[[Prepared], Mapping[str, Any]]
 """Says what is otherwise in a launch: its code, or some of its instructions."""
 _LONGER = 8
 """How many times as many instructions a program of many changes may issue: it asks which it is to execute."""
+_UNSEEN = 200_000
 BYTES = 1 << 22
 """Of all buffers of a size at which changes are tried."""
 
@@ -58,8 +59,10 @@ class Mended:
 class AtSize:
     """The kernel at one size, with what its outputs should be."""
 
-    def __init__(self, subject: Subject, runner: KernelRunner) -> None:
+    def __init__(self, subject: Subject, runner: KernelRunner, unseen: int = 0) -> None:
+        """Args: subject, runner: the kernel; unseen: what a wave may have left where a fault ended it."""
         self.subject, self.runner = subject, runner
+        self._unseen = unseen
         self._ready: dict[RunSpec, Prepared] = {}
 
     @cached_property
@@ -108,7 +111,7 @@ class AtSize:
     @property
     def budget(self) -> int:
         """Instructions that a changed run may issue."""
-        return 20_000 + 4 * self.work.longest
+        return 20_000 + self._unseen + 4 * self.work.longest
 
     def prepared(self, spec: RunSpec) -> Prepared:
         """What a run launches."""
@@ -179,7 +182,11 @@ class Trials:
         """The kernel at a size."""
         if n not in self._at:
             subject, runner = self._tally.subject(self._sizes[n])
-            self._at[n] = AtSize(replace(subject, observers=()), runner)
+            subject = replace(subject, observers=())
+            stopped = subject.plain(partial=True).fault is not None
+            if stopped:
+                subject = replace(subject, runner=runner.as_ended, memo={})
+            self._at[n] = AtSize(subject, runner, unseen=_UNSEEN if stopped else 0)
         return self._at[n]
 
     @property

@@ -24,6 +24,7 @@ from layoutprobe.gate.trying import Trials
 from layoutprobe.isa.edit import with_source
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.isa.store import load_instructions
+from layoutprobe.machine.program import UnboundError
 
 TOGETHER = (48, 96, 192)
 """Changes that are compiled at once: first few, which are likely; at last so many that the price of each program
@@ -47,6 +48,7 @@ class Variants:
     Attributes:
         alone: those that cannot be in it, and may compile by themselves.
         edits: all others, of which some do not compile.
+        runs: no instruction of it is unknown; else it holds none.
     """
 
     def __init__(self, copy: SourceCopy, edits: Sequence[SourceEdit]) -> None:
@@ -58,6 +60,9 @@ class Variants:
         self._wrong: frozenset[int] = frozenset()
         self._backend = EmulatorBackend(engine=busy_engine())
         self._built = self._compiled(copy)
+        self.runs = self._built is None or self._is_known(self._built)
+        if not self.runs:
+            self._keep(frozenset())
         numbered = [(self._numbers[edit.key], edit) for edit in edits]
         self.alone = [edit for n, edit in numbered if n not in self._edits and n not in self._wrong]
         self.edits = [edit for n, edit in numbered if n in self._edits or n in self._wrong]
@@ -86,6 +91,13 @@ class Variants:
                 break
         self._keep(frozenset())
         return None
+
+    def _is_known(self, built: Built) -> bool:
+        try:
+            in_c(self._backend.engine, built.code, built.kernel)
+        except (ProbeError, UnboundError):
+            return False
+        return True
 
     def _drop(self, refused: Sequence[tuple[frozenset[int], str]]) -> None:
         """Leave out what the compiler refuses: for good, where that is no matter of being chosen at run time."""

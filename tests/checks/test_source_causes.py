@@ -17,6 +17,7 @@ from layoutprobe.toolchain import cache
 
 SOME = 60
 """Changes that are tried: those that mend it are among the first."""
+MANY = 400
 ALL_IS_RIGHT = "all is right"
 FEW = ("numerics", "operand-provenance", "memory")
 """Checks that are enough to see what is wrong."""
@@ -134,3 +135,26 @@ def test_nobody_asks_and_nothing_is_tried(folder: Path, monkeypatch: pytest.Monk
     (folder / "kernel/gemm.hip").write_text(KERNEL.replace(WRONG, RIGHT))
     assert judged(folder).exit_code == 0
     assert not tried
+
+
+STORED = "  store(C, row * N + col, sum);\n"
+
+
+def test_a_run_that_ends_early_has_what_mends_it_told(folder: Path) -> None:  # noqa: F811
+    """What should have been stored is known all the same."""
+    lines = (
+        "  __shared__ float kept[16][16];\n  kept[threadIdx.y][threadIdx.x * 2] = sum;\n  __syncthreads();\n"
+        "  store(C, row * N + col, kept[threadIdx.y][threadIdx.x]);\n"
+    )
+    text = KERNEL.replace(WRONG, RIGHT).replace(STORED, lines)
+    (folder / "kernel/gemm.hip").write_text(text)
+    found = first(judged(folder, edits=MANY, checks=(*FEW, "lds-safety")))
+    assert "without `* 2` all is right: LDS access of 4 bytes beyond the allocation" in found.what
+
+
+def test_a_wrong_address_by_which_workgroups_meet_is_told(folder: Path) -> None:  # noqa: F811
+    text = KERNEL.replace(WRONG, RIGHT).replace(STORED, STORED.replace("row *", "row % 16 *"))
+    (folder / "kernel/gemm.hip").write_text(text)
+    found = first(judged(folder, edits=MANY, checks=(*FEW, "races")))
+    assert found.rule.id == "races/global-overwrite"
+    assert "without `% 16` all is right: two workgroups store to the same elements of C" in found.what

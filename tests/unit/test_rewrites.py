@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -78,6 +80,7 @@ MISTAKES = (
     ("h0 = p * a.stride", "h0 = p + a.stride"),
     ("slot(r, 1)", "slot(1, r)"),
     ("p = lane / a.W", "p = lane / a.W % a.H"),
+    ("(old - largest)", "(largest - old)"),
 )
 """What stands there, and what somebody wrote instead."""
 FIRST = 100
@@ -184,6 +187,13 @@ SMALL = (
         "void f(int c, int n) { for (int i = 0; i < 4; ++i) { if (c + i < n) v[i] = p[i]; } }",
     ),
     ('"+v"(d)', '"=v"(d)', 'void f(v8 d, v8 a) { asm volatile("v_x %0, %1, %0" : "+v"(d) : "v"(a)); }'),
+    (
+        "c = i / S + g * cpg;",
+        "c = i / S;",
+        "void f(int n, int g, int cpg, int C, int S, int i) {\n  const int base = (n * C + g * cpg) * S;\n"
+        "  const int c = i / S + g * cpg;\n  h(base, c); }",
+    ),
+    ("x / total", "total / x", "float f(float x, float total) { return x / total; }"),
     ("m / p.n % p.m", "m / p.n", "int f(Problem p, int m) { const int r = m / p.n % p.m; return r; }"),
     (
         "h / (heads / kv_heads)",
@@ -320,3 +330,11 @@ def test_hostile_text_ends(text: str) -> None:
 def test_directives_and_strings_are_no_statements() -> None:
     source = Source('int a;\n  #pragma unroll\n  b = R"m(;")m";  // c \\\n d;\n')
     assert [token.text for token in source.tokens] == ["int", "a", ";", "b", "=", 'R"m(;")m"', ";"]
+
+
+def test_coordinates_that_are_always_0_are_not_offered() -> None:
+    spot = spot_of(KERNEL, KERNEL.index("blockIdx.y * TILE"))
+    texts = " ".join(one.text for one in offered(replace(spot, axes=("blockIdx.x",))))
+    assert "blockIdx.x" in texts
+    assert "blockIdx.z" not in texts
+    assert "blockIdx.z" in " ".join(one.text for one in offered(spot))
