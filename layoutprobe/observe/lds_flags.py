@@ -6,10 +6,10 @@ LDS). Who looks at the flag has then seen that, and what the announcing wave had
 
 Whether a load looks at a flag cannot be told from the load. It does where it stands in a loop that only
 waits: one that changes nothing but registers, loads from the same address each time, and is left when the value
-that was loaded says so. So does its copy
-in front of the loop, and so does every atomic that compares or exchanges: it takes a lock. Another one that returns
-what it found, and waits for nothing, has been told what other atomics announced there, and not what a store did: that
-it came behind the store is chance (a counter that one wave sets to zero while others count).
+that was loaded says so. So does the first look, in front of the loop, and so does every atomic that compares or
+exchanges: it takes a lock. Another one that returns what it found, and waits for nothing, has been told what other
+atomics announced there, and not what a store did: that it came behind the store is chance (a counter that one wave sets
+to zero while others count).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.isa.inst import Inst, Operand
+from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.flow import Flow
 from layoutprobe.machine.leaving import left_by, same_place
@@ -32,8 +32,6 @@ MAX_LOOP = 64
 """Instructions of a loop that waits."""
 MAX_FLAGS = 4
 """Granules that a wave stores to at once, where that may be flags."""
-_AHEAD = 16
-"""Instructions between a loop that waits and the copy of its load."""
 _ACTS = (Kind.STORE, Kind.MATRIX, Kind.ARRIVE, Kind.AWAIT, Kind.END)
 _PERHAPS_LDS = Kind.LDS | Kind.FLAT
 _LOCKS = ("cmpst", "cmpswap", "swap", "xchg")
@@ -46,43 +44,45 @@ def polls_of(flow: Flow, memory: Kind = _PERHAPS_LDS) -> frozenset[int]:
 
     A branch back is no loop by itself: compilers put blocks that are seldom run behind the others.
     """
-    insts = [inst for block in flow.blocks.values() for inst in block]
-    place = {inst.pc: i for i, inst in enumerate(insts)}
+    insts = {inst.pc: inst for block in flow.blocks.values() for inst in block}
     found: set[int] = set()
-    for blocks in flow.loops.values():
+    for header, blocks in flow.loops.items():
         body = [inst for pc in sorted(blocks) for inst in flow.blocks[pc]]
-        if len(body) <= MAX_LOOP:
-            waiting = _waiting(body, memory) & same_place(flow, blocks)
-            found |= {pc for pc in waiting if left_by(flow, blocks, frozenset({pc}))}
-    for at in [place[pc] for pc in found]:
-        for ahead in range(at - 1, max(-1, at - 1 - _AHEAD), -1):
-            if any(kind in insts[ahead].kind for kind in _ACTS):
-                break
-            if _same_look(insts, ahead, at):
-                found.add(insts[ahead].pc)
-    found |= {inst.pc for inst in insts if inst.kind & memory and _returns(inst) and _locks(inst)}
+        if len(body) > MAX_LOOP:
+            continue
+        waiting = _waiting(body, memory) & same_place(flow, blocks)
+        looks = {pc for pc in waiting if left_by(flow, blocks, frozenset({pc}))}
+        found |= looks
+        for before in _in_front(flow, header, blocks) if looks else ():
+            found |= _first_looks(flow, before, {insts[pc].name for pc in looks})
+    found |= {inst.pc for inst in insts.values() if inst.kind & memory and _returns(inst) and _locks(inst)}
     return frozenset(found)
 
 
-def _same_look(insts: Sequence[Inst], ahead: int, loop: int) -> bool:
-    """Whether an instruction is the copy of a load in a loop; compilers give it other registers."""
-    one, other = insts[ahead], insts[loop]
-    if (one.name, one.mods, one.src[1:]) != (other.name, other.mods, other.src[1:]):
-        return False
-    return one.src == other.src or _origin(insts, ahead) == _origin(insts, loop)
+def _in_front(flow: Flow, header: int, loop: frozenset[int]) -> set[int]:
+    """Blocks that decide whether a loop is entered: those before it, behind whatever they go on to alone."""
+    found: set[int] = set()
+    seen, pending = set(loop), {header}
+    while pending:
+        befores = {pc for pc, nexts in flow.nexts.items() if pc not in seen and pending.intersection(nexts)}
+        seen |= befores
+        found |= {pc for pc in befores if len(flow.nexts[pc]) > 1}
+        pending = befores - found
+    return found
 
 
-def _origin(insts: Sequence[Inst], at: int) -> tuple[int, Operand]:
-    """What an access has its address from, behind all moves: the instruction that made it, and the operand."""
-    address = insts[at].src[0]
-    for before in range(at - 1, max(-1, at - 1 - MAX_LOOP), -1):
-        for half in insts[before].pair or (insts[before],):
-            if not {r for operand in half.dst for r in operand.registers()}.isdisjoint(address.registers()):
-                if "_mov_b32" not in half.name or len(half.src) != 1:
-                    return before, address
-                address = half.src[0]
-                break
-    return -1, address
+def _first_looks(flow: Flow, block: int, names: set[str]) -> set[int]:
+    """The first look of a loop that waits, which compilers place in front of it: it decides whether to wait at all.
+
+    Where it looks is not compared: its address is often made otherwise than in the loop.
+    """
+    found: set[int] = set()
+    for inst in reversed(flow.blocks[block]):
+        if any(kind in inst.kind for kind in _ACTS):
+            break
+        if inst.name in names and left_by(flow, frozenset({block}), frozenset({inst.pc})):
+            found.add(inst.pc)
+    return found
 
 
 def asks(inst: Inst, memory: Kind = _PERHAPS_LDS) -> bool:

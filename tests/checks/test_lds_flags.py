@@ -141,6 +141,48 @@ end:
     assert result.status == ("holds" if loop in ADDRESS_MADE_AGAIN else "finding"), result
 
 
+FIRST_LOOKS = {"decides": "v_cmp_ne_u32_e32 vcc_lo, 1, v4", "does not": "v_cmp_ne_u32_e32 vcc_lo, 4, v2"}
+"""Whether what is loaded in front of a loop decides if the loop is entered."""
+
+
+@pytest.mark.parametrize("test", FIRST_LOOKS)
+def test_the_first_look_in_front_of_a_loop_is_one_however_its_address_is_made(test: str) -> None:
+    """Where the flag had come by then, the loop never ran, and what the flag orders was a race."""
+    code = assembly_kernel(
+        f"""
+  v_readfirstlane_b32 s8, v0
+  v_mov_b32 v1, 0
+  v_mov_b32 v2, 4
+  v_lshlrev_b32_e32 v5, 2, v0
+  s_cmp_lt_u32 s8, 32
+  s_cbranch_scc0 first
+  v_mov_b32 v6, 1
+  ds_store_b32 v5, v0 offset:64
+  ds_store_b32 v2, v6
+  s_branch end
+first:
+  ds_load_b32 v4, v1 offset:4
+  s_waitcnt lgkmcnt(0)
+  {FIRST_LOOKS[test]}
+  s_cbranch_vccz come
+waits:
+  s_sleep 0
+  ds_load_b32 v3, v2
+  s_waitcnt lgkmcnt(0)
+  v_cmp_ne_u32_e32 vcc_lo, 1, v3
+  s_cbranch_vccnz waits
+come:
+  v_subrev_nc_u32_e32 v5, 0x80, v5
+  ds_load_b32 v4, v5 offset:64
+  s_waitcnt lgkmcnt(0)
+end:
+""",
+        lds=256,
+    )
+    result = verdict(races.CHECK, launch(code, [np.zeros(64, np.int32)] * 2, block=64))
+    assert result.status == ("holds" if test == "decides" else "finding"), result
+
+
 LOOPS_OF_DATA = {
     "the other half of a pair moves the address": """
   v_dual_mov_b32 v8, v5 :: v_dual_add_nc_u32 v3, 4, v3
