@@ -32,7 +32,7 @@ from layoutprobe.trace.comparisons import require_doubt, wrong_on_integers
 from layoutprobe.trace.culprits import Culprit, culprits_of
 from layoutprobe.trace.places import vector, where, who_was
 from layoutprobe.trace.problem import NoProductError, require_product
-from layoutprobe.trace.products import plain_product
+from layoutprobe.trace.products import plain_product, right_to_the_unit
 from layoutprobe.trace.stores import missing_tiles, narrow_stores, writers
 from layoutprobe.trace.subject import Subject, UndecidedError
 
@@ -115,9 +115,17 @@ def run(subject: Subject) -> CheckResult:
     sized = any(found.rule is OTHER_SIZE for found in findings)
     if not findings or (_misplaced(analysis) and not sized):
         # Where slots go astray, some elements are written twice and others never.
-        findings = list(_slot_findings(subject, analysis, stores)) or findings
-    if analysis.astray.size and not findings:
-        findings = [_of_another(subject, analysis, stores)]
+        astray = list(_slot_findings(subject, analysis, stores))
+        if analysis.astray.size and not astray and not findings:
+            astray = [_of_another(subject, analysis, stores)]
+        if astray and right_to_the_unit(subject):
+            if not findings:
+                return CHECK.undecided(
+                    f"{covered}, and the values are right to the last integer: what is added up is computed on the "
+                    f"way, and does not say where it belongs ({astray[0].what})"
+                )
+            astray = []
+        findings = astray or findings
     if findings:
         return CHECK.found(findings)
     if analysis.foreign:

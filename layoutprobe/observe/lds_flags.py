@@ -8,8 +8,8 @@ Whether a load looks at a flag cannot be told from the load. It does where it st
 waits: one that changes nothing but registers, loads from the same address each time, and is left when the value
 that was loaded says so. So does the first look, in front of the loop, and so does every atomic that compares or
 exchanges: it takes a lock. Another one that returns what it found, and waits for nothing, has been told what other
-atomics announced there, and not what a store did: that it came behind the store is chance (a counter that one wave sets
-to zero while others count).
+atomics announced there, and not what a store did: that it came behind the store is chance (a counter that one wave
+sets to zero while others count).
 """
 
 from __future__ import annotations

@@ -291,6 +291,26 @@ def test_sums_of_a_few_elements_are_no_numbers_of_other_slots(tmp_path: Path, na
         assert "several accumulators are added up" in results[NAME].reason
 
 
+@pytest.mark.parametrize(
+    ("store", "status"), [("C[r * N + col]", "undecided"), ("C[r * N + (col ^ 1)]", "finding")]
+)
+def test_operands_that_are_computed_on_the_way_do_not_say_where_right_values_belong(
+    tmp_path: Path, store: str, status: str
+) -> None:
+    """Of three products of halves, codes of operands gave others: a right C was said to be stored to other places."""
+    source = edited((KERNELS / "gemm_three_products.hip").read_text(), [("C[r * N + col]", store)])
+    result = checked(
+        tmp_path,
+        source,
+        buffers("f32", "f32", c_role="out") + SIZES,
+        grid='["(N + 15) // 16", "(M + 15) // 16"]',
+        block=32,
+        sizes=("M = 3, N = 33, K = 32",),
+        checks=(epilogue.CHECK,),
+    )[NAME]
+    assert result.status == status, result
+
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("define", "status", "words"),
