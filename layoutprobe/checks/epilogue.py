@@ -135,7 +135,8 @@ def run(subject: Subject) -> CheckResult:
         )
     if lost := _untraced(analysis):
         return CHECK.undecided(f"{covered}, but {lost}")
-    return CHECK.holds(covered + ("; several accumulators are added up" if analysis.sums is not None else ""))
+    summed = analysis.sums is not None and analysis.sums.added_up
+    return CHECK.holds(covered + ("; several accumulators are added up" if summed else ""))
 
 
 # How often

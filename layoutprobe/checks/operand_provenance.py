@@ -46,7 +46,7 @@ from layoutprobe.trace.parts import Sums
 from layoutprobe.trace.places import loop_around, where, who_was
 from layoutprobe.trace.problem import NoProductError
 from layoutprobe.trace.products import right_to_the_unit
-from layoutprobe.trace.stores import writer_of
+from layoutprobe.trace.stores import handed_over, writer_of
 from layoutprobe.trace.subject import Subject
 
 NAME = "operand-provenance"
@@ -277,8 +277,11 @@ def _count_findings(subject: Subject, analysis: Analysis) -> tuple[list[Finding]
 
 
 def _of_parts(subject: Subject, analysis: Analysis, sums: Sums, parts: Sequence[str]) -> Finding:
-    """Partial sums of which a reduction leaves one out, or adds one twice: at the store of what it makes."""
-    place = writer_of(subject, analysis.problem.contract.d, sums.wrong)
+    """Partial sums of which a reduction leaves one out, or adds one twice: at the store that hands one over, else
+    at that of what it makes."""
+    output = analysis.problem.contract.d
+    wave = int(analysis.arrivals.chains.wave[np.flatnonzero(sums.times != 1)[0]])
+    place = handed_over(subject, wave, output) or writer_of(subject, output, sums.wrong)
     never, often = (int((sums.times == count).sum()) for count in (0, 2))
     some = "elements of " if sums.partly else ""
     told = [f"{some}{never} of {sums.times.size} partial sums are never added"] if never else []
@@ -332,7 +335,7 @@ def _covered(analysis: Analysis) -> str:
         text += "; A and B are right by the documented layout, as what is wrong is where D goes: see epilogue"
     if any(judged.executions.swapped for judged in analysis.judged):
         text += "; the kernel computes C transposed"
-    if analysis.sums is not None:
+    if analysis.sums is not None and analysis.sums.added_up:
         text += "; several accumulators are added up"
     return text
 

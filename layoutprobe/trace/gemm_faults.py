@@ -74,6 +74,7 @@ class Product:
         steps: what is made of that before it is stored. Where there are any, beta * C is one of them, and c None.
         extents: sizes of the problem by name, of which one may be taken for another.
         shared: of A and B, where other products have the same; else None.
+        held: what D held before, where it is no C; None where that was nothing.
     """
 
     a: Doubles
@@ -87,6 +88,7 @@ class Product:
     steps: Steps = ()
     extents: Mapping[str, int] = field(default_factory=dict)
     shared: Factored | None = None
+    held: Doubles | None = None
 
     __repr__ = brief
 
@@ -222,6 +224,11 @@ def _factors(p: Product, product: Doubles) -> Named:
     """Other factors of A @ B and of C, in the order in which they are likely."""
     if p.c is not None and not p.beta:
         yield "what C held is added, although beta is 0", p.alpha * product + p.c
+    if p.held is not None and p.held.any() and p.held.shape == product.shape:
+        yield (
+            "what the output held before the launch is added, and nothing sets it to zero",
+            (p.alpha * product + p.held),
+        )
     values = _monomials(p.alpha, p.beta if p.c is not None else None)
     for of_product, of_c in dict.fromkeys([*_SAID, *product_of(values, values)]):
         if not p.beta and ("beta" in of_product or of_product == "0"):

@@ -47,6 +47,11 @@ class Sums:
 
     __repr__ = brief
 
+    @property
+    def added_up(self) -> bool:
+        """No accumulator is left out."""
+        return bool(self.times.all())
+
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
@@ -155,7 +160,7 @@ def sums_of(subject: Subject, problem: Problem, expected: Ints, arrivals: Arriva
     if whole and (times := _alike(parts, expected, arrivals)) is not None:
         return Sums(_as_sums(arrivals, parts.elements(expected)), times, int(parts.target[0]))
     if not ((arrivals.slot < 0) & arrivals.written).any():
-        return None  # all are accumulators as they were
+        return _alone(parts, expected, arrivals) if whole else None
     exact = summable(subject, problem, arrivals, most)
     if (right := _right(parts, expected, exact)) is not None or not whole:
         return right
@@ -170,6 +175,21 @@ def _right(parts: _Parts, expected: Ints, arrivals: Arrivals) -> Sums | None:
     if not good.all() or any(value.ravel()[rest].any() for value in arrivals.values):
         return None
     return Sums(_as_sums(arrivals, parts.elements(expected)), np.ones(len(expected), np.int64))
+
+
+def _alone(parts: _Parts, expected: Ints, arrivals: Arrivals) -> Sums | None:
+    """Where each element holds one accumulator of its own as it was, and others that belong there arrive nowhere:
+    parts that are stored in place of added, or never. Who computes a tile that another one stores is out, too."""
+    held = arrivals.slot.ravel()[parts.target]
+    if (expected.ravel()[held] != parts.target).any():
+        return None
+    there = expected >= 0
+    arrived = np.isin(np.arange(expected.size), held).reshape(expected.shape)
+    lost = there.any(axis=1) & ~(arrived & there).any(axis=1)
+    if not lost.any():
+        return None
+    wrong = int(expected[lost].max())
+    return Sums(arrivals, np.where(lost, 0, 1), wrong)
 
 
 def _as_sums(arrivals: Arrivals, element: Ints) -> Arrivals:

@@ -167,7 +167,9 @@ def product_of(recorded: Recorded, contract: Gemm, tile: int = TILE) -> Product:
     added = recorded.inputs.get(contract.c) if contract.c else None
     c = None if added is None else np.asarray(added, np.float64)
     if not contract.beside and not contract.activation:
-        return Product(a, b, c, recorded.alpha, recorded.beta, tile)
+        before = None if contract.c == contract.d else recorded.inputs.get(contract.d)
+        held = None if before is None else np.asarray(before, np.float64)
+        return Product(a, b, c, recorded.alpha, recorded.beta, tile, held=held)
     steps = _stated(recorded, contract, None if c is None or not recorded.beta else recorded.beta * c)
     return Product(a, b, None, recorded.alpha, 0.0, tile, steps=steps)
 

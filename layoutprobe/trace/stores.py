@@ -44,6 +44,27 @@ def writer_of(subject: Subject, name: str, element: int) -> Place | None:
     return found[-1] if found else None
 
 
+def handed_over(subject: Subject, wave: int, output: str) -> Place | None:
+    """Where a wave, numbered over the launch, stored most to buffers beside an output in the plain run; None where
+    that is no more than a lane at a time."""
+    try:
+        stores = subject.plain(partial=True).record(Stores)
+    except LookupError:
+        return None
+    own = stores.allocation(f"buffer {output}")
+    lanes: dict[int, int] = {}
+    for store in stores.stores:
+        mine = store.wave == wave
+        if own is not None:
+            mine &= (store.offset < own.start) | (store.offset >= own.end)
+        lanes[store.inst.pc] = max(lanes.get(store.inst.pc, 0), int(mine.sum()))
+    pc = max(lanes, key=lambda pc: lanes[pc], default=0)
+    if lanes.get(pc, 0) < 2:
+        return None
+    store = next(store for store in stores.stores if store.inst.pc == pc and (store.wave == wave).any())
+    return where(subject, store.inst, who_was(stores.waves, wave))
+
+
 def owners_of(subject: Subject, name: str) -> Owners:
     """Who stored each element of an output last.
 

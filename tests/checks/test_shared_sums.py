@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from checks.gemm_lab import CHECKS, KERNELS, SIZES, Edit, Results, checked, edited
+from checks.gemm_lab import CHECKS, KERNELS, SIZES, Edit, Results, buffers, checked, edited, line, only
 
 from layoutprobe.checks import epilogue, operand_provenance
 from layoutprobe.checks.base import Check
@@ -87,7 +87,10 @@ WRONG: dict[str, tuple[tuple[Edit, ...], str, str]] = {
     ),
     "stored, not added": (
         ((ADD, "part[v * 32 + lane] = acc[v]"),),
-        *(PROVENANCE, INCOMPLETE + "k 32-47 never added"),
+        *(
+            PROVENANCE,
+            INCOMPLETE + "k 32-47 never added, as 3 of 12 partial sums are never added where parts",
+        ),
     ),
     "added twice": (
         ((ADD, f"{{ {ADD}; if (first > 0) {ADD}; }}"),),
@@ -119,4 +122,29 @@ WRONG: dict[str, tuple[tuple[Edit, ...], str, str]] = {
 def test_a_share_that_is_wrong(tmp_path: Path, name: str) -> None:
     edits, check, words = WRONG[name]
     results = streamk(tmp_path, *edits, checks=CHECKS[:2])
-    assert results[check].findings[0].what.startswith(words), results[check]
+    finding = results[check].findings[0]
+    assert finding.what.startswith(words), results[check]
+    if "partial sums" in words:
+        assert finding.place.line == line(tmp_path, "acc[v]"), "where they are handed over"
+
+
+def test_a_tile_that_two_waves_compute_and_one_stores_is_no_sum(tmp_path: Path) -> None:
+    """The other one's accumulator is left out, and nothing is missed."""
+    one = ("wave * 16;", "0;"), ("tile * 512 + wave * 256", "tile * 512"), (ADD, f"if (wave == 0) {ADD}")
+    half = ("across = (N + 31) / 32", "across = (N + 15) / 16"), ("tile % across * 32", "tile % across * 16")
+    results = streamk(tmp_path, *one, *half, sizes=("M = 16, N = 16, K = 64",), checks=CHECKS[:2])
+    assert [result.status for result in results.values()] == ["holds", "holds"], results
+
+
+def test_what_an_output_held_is_added(tmp_path: Path) -> None:
+    """Nobody has set it to zero, though partial sums are added to it."""
+    source = (KERNELS / "gemm_slices.hip").read_text()
+    grid = '["(M + 15) / 16", "(N + 15) / 16", "(K + 31) / 32"]'
+    arguments = buffers().replace('matrix = "C"', 'matrix = "D"') + SIZES
+    size = ("M = 16, N = 24, K = 40",)
+    results = checked(
+        tmp_path, source, arguments, grid=grid, block=64, sizes=size, checks=CHECKS[2:], arch="gfx942"
+    )
+    assert only(results["numerics"]).what.endswith(
+        "what the output held before the launch is added, and nothing sets it to zero"
+    )
