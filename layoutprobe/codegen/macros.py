@@ -7,7 +7,7 @@ change of it is a change of the file, as long as it goes over no end of a line.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from layoutprobe.codegen.statements import Source
 
@@ -18,9 +18,18 @@ _MOST, _LONGEST = 200, 4000
 
 def macros(text: str) -> Mapping[str, Source]:
     """Name -> a source in which its body stands alone; the last one where a name is defined again."""
-    found = {}
+    return {name: body for name, _, body in _bodies(text)}
+
+
+def source_at(text: str, offset: int) -> Source:
+    """The body of the macro that lies there, or else the whole text."""
+    return next((body for _, place, body in _bodies(text) if offset in place), None) or Source(text)
+
+
+def _bodies(text: str) -> Iterator[tuple[str, range, Source]]:
+    """Name, place and body of each macro."""
     for m in list(_DEFINE.finditer(text))[:_MOST]:
         body = m[3]
         if body.strip() and len(body) <= _LONGEST:
-            found[m[1]] = Source(" " * m.start(3) + re.sub(r"\\\r?\n", lambda end: " " * len(end[0]), body))
-    return found
+            blank = re.sub(r"\\\r?\n", lambda end: " " * len(end[0]), body)
+            yield m[1], range(*m.span(3)), Source(" " * m.start(3) + blank)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from layoutprobe.codegen.expressions import Rewrite
+from layoutprobe.codegen.macros import source_at
 from layoutprobe.codegen.statements import Source, Token
 from layoutprobe.text import one_line
 
@@ -28,9 +29,10 @@ class Wording:
 
 def worded(before: str, rewrite: Rewrite) -> Wording:
     """A change of a text in words."""
-    after = rewrite.apply(before)
-    old = _tokens(before, rewrite.start, rewrite.end)
-    new = _tokens(after, rewrite.start, rewrite.start + len(rewrite.text))
+    old_source = source_at(before, rewrite.start)
+    new_source = source_at(rewrite.apply(before), rewrite.start)
+    old = _tokens(old_source, rewrite.start, rewrite.end)
+    new = _tokens(new_source, rewrite.start, rewrite.start + len(rewrite.text))
     first, last = _alike(old, new), 0
     while last < min(len(old), len(new)) - first and old[-1 - last].text == new[-1 - last].text:
         last += 1
@@ -39,21 +41,21 @@ def worded(before: str, rewrite: Rewrite) -> Wording:
     if not gone and not come:
         return Wording("with another layout of the text", offset)
     if not gone:
-        return Wording(f"with {_quoted(after, come)} added", offset)
+        return Wording(f"with {_quoted(new_source, come)} added", offset)
     if not come:
-        return Wording(f"without {_quoted(before, gone)}", offset)
+        return Wording(f"without {_quoted(old_source, gone)}", offset)
     pairs = {(a.text, b.text) for a, b in zip(gone, come, strict=False) if a.text != b.text}
     if len(gone) == len(come) and len(gone) > 1 and len(pairs) == 1:
         ((was, now),) = pairs
         return Wording(f"with `{now}` in place of every `{was}`", offset)
-    gone, come = _widened(before, gone), _widened(after, come)
-    gone, come = _balanced((before, gone), (after, come))
-    return Wording(f"with {_quoted(after, come)} in place of {_quoted(before, gone)}", gone[0].start)
+    gone, come = _widened(old_source, gone), _widened(new_source, come)
+    gone, come = _balanced((old_source, gone), (new_source, come))
+    return Wording(f"with {_quoted(new_source, come)} in place of {_quoted(old_source, gone)}", gone[0].start)
 
 
-def _tokens(text: str, start: int, end: int) -> list[Token]:
+def _tokens(source: Source, start: int, end: int) -> list[Token]:
     """The words of a text that a range touches."""
-    return [token for token in Source(text).tokens if token.end > start and token.start < end]
+    return [token for token in source.tokens if token.end > start and token.start < end]
 
 
 def _alike(one: Sequence[Token], other: Sequence[Token]) -> int:
@@ -64,9 +66,9 @@ def _alike(one: Sequence[Token], other: Sequence[Token]) -> int:
     )
 
 
-def _widened(text: str, piece: Sequence[Token]) -> list[Token]:
+def _widened(source: Source, piece: Sequence[Token]) -> list[Token]:
     """A member with what it is one of, and an operator with what stands on both sides of it."""
-    tokens = Source(text).tokens
+    tokens = source.tokens
     first = next(i for i, token in enumerate(tokens) if token.start == piece[0].start)
     last = first + len(piece)
     if len(piece) == 1 and piece[0].kind == "sign" and first and last < len(tokens):
@@ -81,9 +83,9 @@ def _widened(text: str, piece: Sequence[Token]) -> list[Token]:
 _MEMBER = (".", "->", "::")
 
 
-def _balanced(*pieces: tuple[str, Sequence[Token]]) -> list[list[Token]]:
+def _balanced(*pieces: tuple[Source, Sequence[Token]]) -> list[list[Token]]:
     """Pieces of texts that are alike around them, with as much of that as gives each bracket its other one."""
-    tokens = [Source(text).tokens for text, _ in pieces]
+    tokens = [source.tokens for source, _ in pieces]
     starts = [
         next(i for i, t in enumerate(own) if t.start == piece[0].start)
         for own, (_, piece) in zip(tokens, pieces, strict=True)
@@ -111,6 +113,6 @@ def _unpaired(piece: Sequence[Token]) -> tuple[int, int]:
     return opened, closed
 
 
-def _quoted(text: str, piece: Sequence[Token]) -> str:
-    says = " ".join(one_line(text[piece[0].start : piece[-1].end].replace("\n", " ")).split())
+def _quoted(source: Source, piece: Sequence[Token]) -> str:
+    says = " ".join(one_line(source.text[piece[0].start : piece[-1].end].replace("\n", " ")).split())
     return f"`{says if len(says) <= _MOST else says[:_MOST] + '...'}`"

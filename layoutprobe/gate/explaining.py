@@ -173,7 +173,8 @@ def _told(found: Finding, mended: Sequence[Mended], sizes: int) -> Finding:
 
 def _edited(found: Finding, first: Mended, others: Sequence[Mended], sizes: int) -> Finding:
     """A finding that is mended by a change of the source: the line is that of the change."""
-    more = [f"{other.says} at {other.place.line}" for other in others]
+    more = dict.fromkeys(f"{other.says} at {other.place.line}" for other in others)
+    more.pop(f"{first.says} at {first.place.line}", None)  # either of two factors
     right = f"{first.says} all is right" + (f" (or: {'; or: '.join(more)})" if more else "")
     beyond = f"but it {first.beyond}" if first.beyond else "and at others that are not listed"
     about, _, rest = found.what.partition(": ")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from layoutprobe.codegen.expressions import Spot
+from layoutprobe.codegen.expressions import Rewrite, Spot
 from layoutprobe.codegen.macros import macros
 from layoutprobe.codegen.rewrites import offered
+from layoutprobe.codegen.wording import worded
 
 TEXT = """\
 #include <hip/hip_runtime.h>
@@ -56,6 +57,19 @@ def test_a_change_of_a_body_is_one_of_the_file(name: str, wrong: str, right: str
     assert all(
         text.count("\\\n") == TEXT.count("\\\n") for text in made if text.count("\n") == TEXT.count("\n")
     )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("row < M", "row <= M", "with `row <= M` in place of `row < M`"),
+        ("alpha * ", "", "without `alpha *`"),
+        ("240.0f", "448.0f", "with `448.0f` in place of `240.0f`"),
+    ],
+)
+def test_a_change_of_a_body_is_told_in_its_words(old: str, new: str, says: str) -> None:
+    start = TEXT.index(old)
+    assert worded(TEXT, Rewrite(start, start + len(old), new, "")).says == says
 
 
 def test_hostile_directives_end() -> None:
