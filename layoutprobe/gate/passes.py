@@ -24,9 +24,9 @@ _FARTHEST, _APART = 4096, 8
 """An extent is moved up to the first, by factors of the second."""
 _LAUNCHES = 96
 """So many are made for a kernel."""
-_GROUPS, _BYTES, _ISSUED = 512, 1 << 24, 200_000
+_GROUPS, _BYTES, _ISSUED = 64, 1 << 24, 200_000
 """Workgroups of a launch, bytes of its buffers, and instructions that it may issue."""
-_ROUNDS = 512
+_ROUNDS = 256
 """Where all loops together go round so often, larger launches would be dear."""
 _GROWN = 8
 """What would grow does so within so many times the extent."""

@@ -64,7 +64,7 @@ argument = [
         (
             "int i = 0; i < k",
             "i += 8192",
-            "never a second pass of the loop at k.hip:4: no size up to n = 4096, k = 4096 was found that does it",
+            "never a second pass of the loop at k.hip:4: no size up to n = 512, k = 4096 was found that does it",
         ),
     ],
 )
