@@ -24,6 +24,8 @@ _CHECKS = ("numerics", "memory")
 """What they need is little."""
 _VOLUME = 1 << 24
 """What is looked at is no larger."""
+_SMALL = 1 << 14
+"""What launches have found is tried if it is no larger, however small those of the manifest are."""
 _MORE = 2
 """Sizes that are tried for the sake of loops."""
 _FOUND = 3
@@ -135,9 +137,9 @@ class _Glance:
         self.outcomes.append(outcome)
         return True
 
-    def _try(self, sizes: Sizes) -> None:
-        """Let a size count, unless it is known or costs too much."""
-        outcome = self._at(sizes)
+    def _try(self, sizes: Sizes, most: int = 0) -> None:
+        """Let a size count, unless it is known or costs too much; see `_at`."""
+        outcome = self._at(sizes, most)
         if outcome is None:
             return
         if rules := sorted(outcome.broken(self.case)):
@@ -146,8 +148,9 @@ class _Glance:
         else:
             self.outcomes.append(outcome)
 
-    def _at(self, sizes: Sizes) -> Outcome | None:
-        if dict(sizes) in self.tried or _volume(sizes) > min(_VOLUME, 2 * self.known):
+    def _at(self, sizes: Sizes, most: int = 0) -> Outcome | None:
+        """What comes of a size that is not much larger than all of the manifest, or no larger than `most`."""
+        if dict(sizes) in self.tried or _volume(sizes) > min(_VOLUME, max(2 * self.known, most)):
             return None
         self.tried.append(dict(sizes))
         try:
@@ -207,7 +210,7 @@ class _Glance:
             self.sought[loop.pcs[0], wanted] = found
             if found.shown is not None and tries:
                 tries -= 1
-                self._try(found.shown)
+                self._try(found.shown, _SMALL)
 
     def _open(self) -> Iterator[tuple[Loop, str]]:
         """Loops and numbers of passes that they lack, and for which nothing was looked for."""
