@@ -33,7 +33,7 @@ from layoutprobe.trace.culprits import Culprit, culprits_of
 from layoutprobe.trace.places import vector, where, who_was
 from layoutprobe.trace.problem import NoProductError, require_product
 from layoutprobe.trace.products import plain_product, right_to_the_unit
-from layoutprobe.trace.stores import missing_tiles, narrow_stores, writers
+from layoutprobe.trace.stores import handed_over, missing_tiles, narrow_stores, storing, strays, writers
 from layoutprobe.trace.subject import Subject, UndecidedError
 
 NAME = "epilogue"
@@ -212,7 +212,7 @@ def _never(
         NEVER_WRITTEN,
         f"elements of {buffer.name} are never written: {region(tensor)}{why}",
         replace(
-            _storing(subject, stores, allocation),
+            storing(subject, stores, allocation),
             element=_element(buffer.name, tensor.shape, int(np.argmax(tensor))),
         ),
         expected="one store",
@@ -220,17 +220,6 @@ def _never(
         hint=hint or "check the grid, the tile offsets, and the bounds tests of the epilogue",
         count=int(tensor.sum()),
     )
-
-
-def _storing(subject: Subject, stores: Stores, allocation: Allocation) -> Place:
-    """An instruction that stores to an allocation; the kernel, where none does."""
-    hits = (
-        store.inst
-        for store in stores.stores
-        if ((store.offset >= allocation.start) & (store.offset < allocation.end)).any()
-    )
-    inst = next(hits, None)
-    return Place(kernel=subject.kernel.name) if inst is None else where(subject, inst)
 
 
 def _of_other_size(
@@ -279,7 +268,7 @@ def _twice(
     first, *others = writers(subject, stores, allocation, buffer, at)
     # Two instructions tell more than two lanes of one.
     other = next((w for w in others if w.pc != first.pc), others[0] if others else first)
-    if other.pc != first.pc and _strays(stores, allocation, mask, first) > _strays(
+    if other.pc != first.pc and strays(stores, allocation, mask, first) > strays(
         stores, allocation, mask, other
     ):
         first, other = other, first
@@ -296,19 +285,6 @@ def _twice(
         count=int(mask.sum()),
         related=(Related("written by", first),),
     )
-
-
-def _strays(stores: Stores, allocation: Allocation, mask: NDArray[np.bool_], place: Place) -> float:
-    """How much of what an instruction stores goes where another one stores, or beyond the buffer: all of it, where
-    its own address is wrong; of the other one, that part which it meets."""
-    met = total = 0
-    size = (allocation.end - allocation.start) / mask.size
-    for store in (store for store in stores.stores if store.inst.pc == place.pc):
-        at = ((store.offset - allocation.start) // size).astype(np.int64)
-        inside = (at >= 0) & (at < mask.size)
-        met += int(np.count_nonzero(~inside)) + int(mask[at[inside]].sum())
-        total += at.size
-    return met / total if total else 0.0
 
 
 def _loaded_by_others(subject: Subject, allocation: Allocation) -> bool:
@@ -396,7 +372,11 @@ def _at_the_store(subject: Subject, analysis: Analysis, stores: Stores, culprit:
     place = next(same, stored[0] if stored else None)
     if place is None:
         return found
-    found = replace(found, place=replace(place, matrix="C"), related=(Related("computed by", mine),))
+    way = [Related("computed by", mine)]
+    if analysis.sums is not None:
+        handed = handed_over(subject, int(analysis.arrivals.chains.wave[culprit.chain]), output)
+        way += [Related("stored by", handed)] if handed is not None else []
+    found = replace(found, place=replace(place, matrix="C"), related=tuple(way))
     if found.name == BATCH_STRIDE:
         return at_batch_advance(subject, found, output, "stored by")
     return at_step_advance(subject, found, culprit.suspect, "stored by")

@@ -44,6 +44,30 @@ def writer_of(subject: Subject, name: str, element: int) -> Place | None:
     return found[-1] if found else None
 
 
+def storing(subject: Subject, stores: Stores, allocation: Allocation) -> Place:
+    """An instruction that stores to an allocation; the kernel, where none does."""
+    hits = (
+        store.inst
+        for store in stores.stores
+        if ((store.offset >= allocation.start) & (store.offset < allocation.end)).any()
+    )
+    inst = next(hits, None)
+    return Place(kernel=subject.kernel.name) if inst is None else where(subject, inst)
+
+
+def strays(stores: Stores, allocation: Allocation, mask: NDArray[np.bool_], place: Place) -> float:
+    """How much of what an instruction stores goes where another one stores, or beyond the buffer: all of it, where
+    its own address is wrong; of the other one, that part which it meets."""
+    met = total = 0
+    size = (allocation.end - allocation.start) / mask.size
+    for store in (store for store in stores.stores if store.inst.pc == place.pc):
+        at = ((store.offset - allocation.start) // size).astype(np.int64)
+        inside = (at >= 0) & (at < mask.size)
+        met += int(np.count_nonzero(~inside)) + int(mask[at[inside]].sum())
+        total += at.size
+    return met / total if total else 0.0
+
+
 def handed_over(subject: Subject, wave: int, output: str) -> Place | None:
     """Where a wave, numbered over the launch, stored most to buffers beside an output in the plain run; None where
     that is no more than a lane at a time."""

@@ -126,6 +126,8 @@ def test_a_share_that_is_wrong(tmp_path: Path, name: str) -> None:
     assert finding.what.startswith(words), results[check]
     if "partial sums" in words:
         assert finding.place.line == line(tmp_path, "acc[v]"), "where they are handed over"
+    if check == EPILOGUE:
+        assert finding.related[-1].place.line == line(tmp_path, "acc[v]")
 
 
 def test_a_tile_that_two_waves_compute_and_one_stores_is_no_sum(tmp_path: Path) -> None:
