@@ -27,7 +27,7 @@ from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.trace.lds_tiles import in_turns
 from layoutprobe.trace.missing_barriers import missing_barriers
-from layoutprobe.trace.orders import in_other_orders
+from layoutprobe.trace.orders import in_orders_of_workgroups
 from layoutprobe.trace.places import site, where
 from layoutprobe.trace.subject import Subject
 
@@ -185,7 +185,7 @@ def _handed(subject: Subject) -> Handovers:
     """What waves hand to each other in global memory; of an order of workgroups in which something is not ordered."""
     plain = subject.plain().record(Handovers)
     if not plain.unordered:
-        others = (other.record(Handovers) for other in in_other_orders(subject, HandoverObserver))
+        others = (other.record(Handovers) for other in in_orders_of_workgroups(subject, HandoverObserver))
         return next((other for other in others if other.unordered), plain)
     return plain
 

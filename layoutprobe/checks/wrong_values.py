@@ -144,12 +144,13 @@ OTHER_ELEMENTS = Rule(
 )
 ORDER = Rule(
     "numerics/depends-on-order",
-    "an output is right where workgroups run side by side, and wrong where they come in another order",
-    "They tell each other something through global memory: a flag, a counter, a partial result. What a workgroup "
+    "an output is right where workgroups and waves run side by side, and wrong where they come in another order",
+    "They tell each other something through memory: a flag, a counter, a partial result. What a workgroup "
     "finds there depends on how far the others are, and of what it may find one is handled wrongly. They were also "
-    "run one after the other, and so that each finds nothing done by those before it.",
-    "go through what a workgroup does where all before it are done already (flags that have their last value, "
-    "counters that are full, results that are whole), and where none of them has begun (flags to be waited for)",
+    "run one after the other, and so that each finds nothing done by those before it. The same goes for waves that "
+    "wait for each other through LDS: one that waits for less than all has it, where all are equally fast.",
+    "go through what a workgroup, or a wave, does where all before it are done already (flags that have their last "
+    "value, counters that are full, results that are whole), and where none of them has begun (flags to wait for)",
 )
 _CAUSES = {CHANGED: CHANGED_OPERAND, MISPLACED: MISPLACED_ADDEND, ROUNDED: ROUNDED_SUM}
 RULES = (

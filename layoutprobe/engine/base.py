@@ -23,6 +23,8 @@ of times what a GEMM of a thousand cubed needs."""
 ARITHMETIC = ("ieee", "silicon")
 IN_TURN, LAST_FIRST = "in turn", "last first"
 """Orders of workgroups (`Dispatch.order`)."""
+FIRST_WAVE, LAST_WAVE = "first wave", "last wave"
+"""Orders of the waves in each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +45,7 @@ class Dispatch:
         arithmetic: how matrix instructions and DOT2 round: "ieee" (exact products, one rounding at the
             end), or "silicon" (as found on a card: RDNA3's measured on gfx1151, CDNA3's as published).
         order: in which workgroups come: "" (side by side, as many as fit), IN_TURN (one after the other), or
-            LAST_FIRST (see `turns.LastFirst`).
+            LAST_FIRST (see `turns.LastFirst`); or in which their waves do: FIRST_WAVE or LAST_WAVE.
         others: workgroups that are not watched run, too.
         changes: what is executed in place of the instruction at an address: see `machine.program.changed`.
     """

@@ -8,9 +8,9 @@ import numpy as np
 
 from layoutprobe import semantics
 from layoutprobe.codeobj.model import CodeObject, Kernel
-from layoutprobe.engine.base import IN_TURN, LAST_FIRST, Dispatch, Finished, Grain
+from layoutprobe.engine.base import FIRST_WAVE, IN_TURN, LAST_FIRST, LAST_WAVE, Dispatch, Finished, Grain
 from layoutprobe.engine.scheduler import Scheduler
-from layoutprobe.engine.turns import LastFirst, Turns
+from layoutprobe.engine.turns import FirstWave, LastFirst, LastWave, Turns
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.float_mode import guarded, refuse_float_mode
@@ -27,6 +27,13 @@ from layoutprobe.machine.launch import (
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.observer import events_of, stops_of
 from layoutprobe.machine.program import Changed, Program, build_program, changed
+
+_TURNS: dict[str, type[Turns[Cohort]]] = {
+    LAST_FIRST: LastFirst,
+    FIRST_WAVE: FirstWave,
+    LAST_WAVE: LastWave,
+}
+"""Orders in which not all that can go on do."""
 
 
 class NumpyEngine:
@@ -46,7 +53,7 @@ class NumpyEngine:
         facts = facts_of(kernel, memory, dispatch.arithmetic)
         each = wave_bytes(code, kernel, dispatch.lds_size)
         issued, start = 0, None
-        turns: type[Turns[Cohort]] = LastFirst if dispatch.order == LAST_FIRST else Turns
+        turns = _TURNS.get(dispatch.order, Turns)
         with np.errstate(all="ignore"):
             most = waves_per_group if dispatch.order == IN_TURN else BATCH_WAVES
             for group_ids, chosen in batches(

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 PATIENCE = 10_000
 """Blocks that one part of the waves may run while another is ready to."""
 _ALONE = 500
-"""The same for a workgroup that goes before the others."""
+"""The same for a workgroup, or a wave, that goes before the others."""
+_ROUNDS = 32
+"""Blocks of a wave that looks whether it may go on, and may not."""
 
 
 class Part(Protocol):
@@ -194,3 +196,67 @@ class LastFirst(Turns[P]):
         group = self._group(part)
         asked = int(self._asked[group])
         return asked, group if self._asking and asked % 2 == 0 else -group
+
+
+class FirstWave(Turns[P]):
+    """Waves one by one, the first as far as it can go, then the next: each finds as little done by others as it waits
+    for.
+
+    Who spins lets the others go on, until one of them has come so far that it spins itself.
+    """
+
+    _sign = 1
+
+    def __init__(
+        self,
+        start: P,
+        groups: NDArray[Any],
+        join: Callable[[list[P]], P],
+        tell: Callable[[NDArray[np.int64]], None],
+        asking: frozenset[int] = frozenset(),
+    ) -> None:
+        """See Turns."""
+        super().__init__(start, groups, join, tell, asking)
+        self.ready = [start.select(start.waves == wave) for wave in start.waves]
+        self._last: P | None = None
+        self._since: dict[int, tuple[int, int]] = {}  # wave -> blocks since it last waited, and its lowest PC
+
+    def next(self) -> P | None:
+        """See Turns: one wave."""
+        last = self._last
+        if last is not None and any(part is last for part in self.spinning):
+            blocks, lowest = self._since.pop(int(last.waves[0]))
+            if (
+                blocks > _ROUNDS or lowest < last.pc
+            ):  # it did more than look: those that wait for it may go on
+                self.ready += [part for part in self.spinning if part is not last]
+                self.spinning = [last]
+        elif (
+            last is not None
+            and len(self.ready) > 1
+            and self._since.get(int(last.waves[0]), (0, 0))[0] > _ALONE
+        ):
+            self._stand_aside(last)  # it may count how often it looks
+        self._wake()
+        if not self.ready:
+            return None
+        chosen = self._last = min(self.ready, key=self._rank)
+        self.ready = [part for part in self.ready if part is not chosen]
+        blocks, lowest = self._since.get(int(chosen.waves[0]), (0, chosen.pc))
+        self._since[int(chosen.waves[0])] = blocks + 1, min(lowest, chosen.pc)
+        return chosen
+
+    def _stand_aside(self, last: P) -> None:
+        self.spinning += [part for part in self.ready if part is last]
+        self.ready = [part for part in self.ready if part is not last]
+        self._since.pop(int(last.waves[0]))
+
+    def _rank(self, part: P) -> tuple[int, int]:
+        wave = int(part.waves[0])
+        return int(self._groups[wave]), self._sign * wave
+
+
+class LastWave(FirstWave[P]):
+    """The same, the last wave of each workgroup first."""
+
+    _sign = -1

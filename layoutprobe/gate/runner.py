@@ -31,10 +31,16 @@ from layoutprobe.numbers import element_type
 from layoutprobe.observe.coverage import Coverage, CoverageRecorder
 from layoutprobe.observe.undefined import UndefinedObserver, UndefinedRecord
 from layoutprobe.place import Place
-from layoutprobe.trace.orders import LAST_FIRST, ONE_BY_ONE
+from layoutprobe.trace.orders import FIRST_WAVE, LAST_FIRST, LAST_WAVE, ONE_BY_ONE
 from layoutprobe.trace.subject import Recorded, RunSpec
 
-_ORDERS = {"": "", ONE_BY_ONE: base.IN_TURN, LAST_FIRST: base.LAST_FIRST}
+_ORDERS = {
+    "": "",
+    ONE_BY_ONE: base.IN_TURN,
+    LAST_FIRST: base.LAST_FIRST,
+    FIRST_WAVE: base.FIRST_WAVE,
+    LAST_WAVE: base.LAST_WAVE,
+}
 UNDEFINED = ("undefined-control", "undefined-address")
 """Kinds of faults that what LDS holds, or what a compiler leaves undefined, may bring about."""
 _ORDERED = 2.0

@@ -45,8 +45,8 @@ class RunSpec:
             "zeros", "ones", "code0", "code1"... (the digits of `subject.coding`).
         observers: factories of the observers that watch it.
         alpha, beta: factors of a Gemm contract in this run; None: those of the contract.
-        order: of the workgroups, see `trace.orders`; "" for side by side. In others a fault is the answer, and no
-            finding.
+        order: of the workgroups, or of the waves in each, see `trace.orders`; "" for side by side. In others a fault
+            is the answer, and no finding.
         alone: numbers of the workgroups that run, x fastest, and no others do; empty for all. Outputs are incomplete,
             and a fault is the answer.
         again: the second of two such launches, which finds these buffers as the first has left them; a fault is the

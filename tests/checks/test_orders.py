@@ -67,6 +67,29 @@ extern "C" __global__ void scan(const int* x, int* y, unsigned long long* told, 
   if (tile + 1 == tiles + gridDim.x && threadIdx.x == 0) *next = 0;
 }
 """
+RING = """#include <hip/hip_runtime.h>
+// The first wave fills two slots in turns, two others take each of them, and count that they have.
+#define LOOK(flag) __hip_atomic_load(&flag, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_WORKGROUP)
+extern "C" __global__ void scan(const int* x, int* y, unsigned long long* told, unsigned* next, int n) {
+  __shared__ int slots[2][32], full[2], taken[2];
+  const int wave = __builtin_amdgcn_readfirstlane(threadIdx.x / 32), lane = threadIdx.x % 32;
+  if (threadIdx.x < 2) full[threadIdx.x] = taken[threadIdx.x] = 0;
+  __syncthreads();
+  for (int tile = 0; tile * 32 < n; ++tile) {
+    const int slot = tile % 2, turn = tile / 2, i = tile * 32 + lane;
+    if (wave == PRODUCER) {
+      while (LOOK(taken[slot]) < 2 * turn) __builtin_amdgcn_s_sleep(1);
+      slots[slot][lane] = i < n ? x[i] : 0;
+      if (lane == 0) __hip_atomic_store(&full[slot], turn + 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_WORKGROUP);
+    } else {
+      while (LOOK(full[slot]) < turn + 1) __builtin_amdgcn_s_sleep(1);
+      const int value = slots[slot][lane];
+      if (lane == 0) __hip_atomic_fetch_add(&taken[slot], 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_WORKGROUP);
+      if (i < n && i % 2 == (wave == 1)) y[i] = value;
+    }
+  }
+}
+"""
 MANIFEST = """[[kernel]]
 name = "scan"
 source = "scan.hip"
@@ -83,6 +106,9 @@ argument = [
   { name = "n", role = "scalar", dtype = "i32", value = "n" },
 ]
 """
+RING_MANIFEST = edited(
+    MANIFEST, [("block = [32]", "block = [96]"), ("(n + 31) / 32", "1"), ("n = 20", "n = 100")]
+)
 SUMS = 'import numpy as np\ndef scan(inputs, sizes): return {"y": np.cumsum(inputs["x"].astype(np.int64))}\n'
 COPY = 'def scan(inputs, sizes): return {"y": inputs["x"]}\n'
 WRONG = {
@@ -99,10 +125,12 @@ WRONG = {
 }
 
 
-def result(folder: Path, source: str, reference: str, check: Check = numerics.CHECK) -> CheckResult:
+def result(
+    folder: Path, source: str, reference: str, check: Check = numerics.CHECK, manifest: str = MANIFEST
+) -> CheckResult:
     (folder / "scan.hip").write_text(source)
     (folder / "reference.py").write_text(reference)
-    (folder / "layoutprobe.toml").write_text(MANIFEST)
+    (folder / "layoutprobe.toml").write_text(manifest)
     (case,) = read_manifest(folder / "layoutprobe.toml").kernels
     (found,) = check_kernel(case, "gfx1151", (check,), allow_reference=True).results
     return found
@@ -137,6 +165,21 @@ def test_workgroups_that_need_each_other_at_once_do_not_end_one_by_one(tmp_path:
     assert found.reason.endswith(
         "n=150: every element, on integers and normal, also with the last workgroup first"
     )
+
+
+@pytest.mark.parametrize("producer", ["0", "2"])
+@pytest.mark.parametrize("least", ["2 * turn", "2 * turn - 1"])
+def test_waves_that_wait_for_less_than_all_that_must_come(tmp_path: Path, producer: str, least: str) -> None:
+    """Where waves are equally fast, the counter has all by then."""
+    source = edited(RING, [("PRODUCER", producer), ("2 * turn", least)])
+    found = result(tmp_path, source, COPY, manifest=RING_MANIFEST)
+    if least == "2 * turn":
+        assert found.status == "holds", found
+        assert found.reason.endswith("also with the first wave first, the last wave first")
+        return
+    (finding,) = found.findings
+    assert finding.rule.id == "numerics/depends-on-order"
+    assert finding.place.instruction.startswith("ds_load_b32")
 
 
 def test_a_counter_is_reset_by_who_counts_last(tmp_path: Path) -> None:

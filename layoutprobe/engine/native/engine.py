@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from layoutprobe import semantics
 from layoutprobe.codeobj.model import CodeObject, Kernel
-from layoutprobe.engine.base import IN_TURN, LAST_FIRST, Dispatch, Finished, Grain
+from layoutprobe.engine.base import IN_TURN, Dispatch, Finished, Grain
 from layoutprobe.engine.native.bound import Bound, bind_native, steps_of
 from layoutprobe.engine.native.hosts import UnavailableError
 from layoutprobe.engine.native.interpreter import Interpreter, regions_of
@@ -89,7 +89,7 @@ class NativeEngine:
             dispatch.arithmetic == "ieee"
             and stops is not None
             and not events.wait
-            and dispatch.order != LAST_FIRST
+            and dispatch.order in ("", IN_TURN)
         ):
             bound = self._bind(dispatch.code, dispatch.kernel)
         # Observers are told in the order of the numpy engine, which waves that wait for each other had not in C.
