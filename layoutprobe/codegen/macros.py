@@ -7,7 +7,8 @@ change of it is a change of the file, as long as it goes over no end of a line.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from layoutprobe.codegen.statements import Source
 
@@ -16,20 +17,32 @@ _MOST, _LONGEST = 200, 4000
 """Macros of a file, and characters of one."""
 
 
-def macros(text: str) -> Mapping[str, Source]:
-    """Name -> a source in which its body stands alone; the last one where a name is defined again."""
-    return {name: body for name, _, body in _bodies(text)}
+@dataclass(frozen=True)
+class Macro:
+    """One of them.
+
+    Attributes:
+        name: what it is called.
+        place: where its body stands in the file.
+        body: a source in which that stands alone.
+    """
+
+    name: str
+    place: range
+    body: Source
 
 
-def source_at(text: str, offset: int) -> Source:
-    """The body of the macro that lies there, or else the whole text."""
-    return next((body for _, place, body in _bodies(text) if offset in place), None) or Source(text)
-
-
-def _bodies(text: str) -> Iterator[tuple[str, range, Source]]:
-    """Name, place and body of each macro."""
+def macros(text: str) -> list[Macro]:
+    """Those of a text that have a body, in order."""
+    found = []
     for m in list(_DEFINE.finditer(text))[:_MOST]:
         body = m[3]
         if body.strip() and len(body) <= _LONGEST:
-            blank = re.sub(r"\\\r?\n", lambda end: " " * len(end[0]), body)
-            yield m[1], range(*m.span(3)), Source(" " * m.start(3) + blank)
+            once = re.sub(r"\\\r?\n", lambda end: " " * len(end[0]), body)
+            found.append(Macro(m[1], range(*m.span(3)), Source(" " * m.start(3) + once)))
+    return found
+
+
+def source_at(whole: Source, bodies: Sequence[Macro], offset: int) -> Source:
+    """The body of the macro that stands there, or else the whole text."""
+    return next((one.body for one in bodies if one.place.start <= offset <= one.place.stop), whole)

@@ -13,6 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from layoutprobe.codegen.expressions import Rewrite
+from layoutprobe.codegen.macros import macros, source_at
 from layoutprobe.codegen.scope import declarations
 from layoutprobe.codegen.statements import Source
 
@@ -62,10 +63,14 @@ class Combined:
 
 def combined(text: str, changes: Mapping[int, Rewrite]) -> Combined:
     """A text with as many of some changes (number -> change) as can be in it."""
-    source = Source(text)
+    whole, bodies = Source(text), macros(text)
     regions: dict[Region, dict[int, list[Rewrite]]] = {}
     for number, rewrite in changes.items():
-        pieces = [(piece, region_of(source, piece)) for piece in pieces_of(source, rewrite)]
+        source = source_at(whole, bodies, rewrite.start)
+        in_macro = source is not whole
+        pieces = [
+            (piece, region_of(source, piece, in_macro=in_macro)) for piece in pieces_of(source, rewrite)
+        ]
         for piece, region in pieces if all(region for _, region in pieces) else ():
             assert region is not None
             regions.setdefault(region, {}).setdefault(number, []).append(piece)
@@ -75,7 +80,10 @@ def combined(text: str, changes: Mapping[int, Rewrite]) -> Combined:
     for region, members in _outermost(regions):
         result += text[at : region.start]
         first = result.count("\n") + 1
-        result, own = _with_choice(result, text, region, members)
+        before, source = len(result), source_at(whole, bodies, region.start)
+        result, own = _with_choice(result, source.text, region, members)
+        if source is not whole:  # its lines end with a mark
+            result = result[:before] + result[before:].replace("\n", " \\\n")
         for line in range(first, result.count("\n") + 2):
             lines[line] = own.get(line, frozenset(members) | lines.get(line, frozenset()))
         at = region.end
@@ -156,8 +164,14 @@ def _outermost(
     return found
 
 
-def region_of(source: Source, rewrite: Rewrite) -> Region | None:
-    """The smallest expression, or else the statement, that a change lies in; None where it can be chosen so."""
+def region_of(source: Source, rewrite: Rewrite, *, in_macro: bool = False) -> Region | None:
+    """The smallest expression, or else the statement, that a change lies in; None where it cannot be chosen so.
+
+    Args:
+        source: a file, or the body of a macro.
+        rewrite: the change.
+        in_macro: the latter: what is around it is not known.
+    """
     tokens = source.tokens
     if rewrite.start == rewrite.end:  # what is added belongs to the word before it, where there is one
         behind = next((i for i, t in enumerate(tokens) if t.start >= rewrite.start), len(tokens))
@@ -172,7 +186,9 @@ def region_of(source: Source, rewrite: Rewrite) -> Region | None:
     if ";" in rewrite.text and rewrite.start == rewrite.end:  # a statement more, before or behind one
         after = first and tokens[touched[0] - 1].text == ";" and tokens[touched[0]].start > rewrite.start
         return _whole(source, source.around(first - 1) if after else statement, rewrite)
-    if not (statement.start <= first and last < statement.stop) or _is_of_compiler(source, statement, first):
+    if not (statement.start <= first and last < statement.stop):
+        return None
+    if _is_of_compiler(source, statement, first) or not (in_macro or _is_in_function(source, statement)):
         return None
     while True:
         parent = source.parent[first]
@@ -195,14 +211,16 @@ def region_of(source: Source, rewrite: Rewrite) -> Region | None:
 
 
 def _is_of_compiler(source: Source, statement: range, at: int) -> bool:
-    """Whether a word must be known while code is compiled: outside of functions, of constants and types, extents."""
+    """Whether a word must be known while code is compiled: of constants and types, extents."""
     words = {source.tokens[i].text for i in statement[:_HEAD]}
-    if not words.isdisjoint(_CONSTANT) or _is_extent(source, at):
-        return True
+    return not words.isdisjoint(_CONSTANT) or _is_extent(source, at)
+
+
+def _is_in_function(source: Source, statement: range) -> bool:
     block = source.block_around(statement.start)
     while block is not None and source.tokens[block[0] - 1].text not in _BEFORE_BODY:
         block = source.block_around(block[0])
-    return block is None
+    return block is not None
 
 
 def _is_extent(source: Source, at: int) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from layoutprobe.codegen.expressions import Rewrite
-from layoutprobe.codegen.macros import source_at
+from layoutprobe.codegen.macros import macros, source_at
 from layoutprobe.codegen.statements import Source, Token
 from layoutprobe.text import one_line
 
@@ -29,8 +29,9 @@ class Wording:
 
 def worded(before: str, rewrite: Rewrite) -> Wording:
     """A change of a text in words."""
-    old_source = source_at(before, rewrite.start)
-    new_source = source_at(rewrite.apply(before), rewrite.start)
+    old_source, new_source = (
+        source_at(Source(text), macros(text), rewrite.start) for text in (before, rewrite.apply(before))
+    )
     old = _tokens(old_source, rewrite.start, rewrite.end)
     new = _tokens(new_source, rewrite.start, rewrite.start + len(rewrite.text))
     first, last = _alike(old, new), 0

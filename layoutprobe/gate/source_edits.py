@@ -55,7 +55,7 @@ class SourceEdits:
         self.sources = {file: Source(text) for file, text in copy.texts.items()}
         self._axes = _axes(copy.case)
         self._macros = {
-            name: (file, body) for file, text in copy.texts.items() for name, body in macros(text).items()
+            one.name: (file, one.body) for file, text in copy.texts.items() for one in macros(text)
         }
 
     def in_turn(
@@ -205,6 +205,8 @@ def _lines(finding: Finding, own: str) -> Iterator[SourceLine]:
 
 _ORDERS: Sequence[tuple[str, tuple[str, ...]]] = (
     ("races/buffer-in-use", ("parity", "names", "numbers")),
+    ("races/global-overwrite", ("names", "terms", "scalars", "operators", "numbers")),
+    ("races/lost-store", ("atomic", "names", "terms", "numbers")),
     ("races/", ("barriers", "parity")),
     ("lds-safety/undefined-read", ("barriers", "parity")),
     ("lds-safety/", ("borrow", "names", "numbers", "operators", "terms")),

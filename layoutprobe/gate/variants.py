@@ -8,7 +8,7 @@ compiled by itself and judged then, as any other.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cached_property
@@ -34,7 +34,8 @@ _LONGER = 2.0
 _ROUNDS = 6
 """Of compilations, each without what the compiler refused in the one before."""
 _FLAGS = ("-ferror-limit=0", "-w", "-fno-caret-diagnostics")
-_ERROR = re.compile(r"([^\s:]+):(\d+):\d+: (?:fatal )?error: (.*)")
+_SAID = re.compile(r"([^\s:]+):(\d+):\d+: (?:fatal )?(error|note): (.*)")
+_IN_MACRO = "expanded from macro"
 _SYNTAX = re.compile(r"expected|extraneous|unterminated|missing|invalid suffix")
 _ALL_AT_ONCE = 1
 """Rounds at the end, in which all that an error is about is left out."""
@@ -84,7 +85,7 @@ class Variants:
                     return copy.quick(_FLAGS)
             except ToolchainError as refused:
                 lines = {file.name: one.lines for file, one in texts.items()}
-                errors = list(_refused(refused.observed or "", lines))
+                errors = _refused(refused.observed or "", lines)
                 beside = [group for one in texts.values() for group in one.together]
                 self._drop(_meant(errors, beside) if left > _ALL_AT_ONCE else errors)
             except (ProbeError, MemoryError):
@@ -158,10 +159,19 @@ def _meant(
 
 def _refused(
     diagnostics: str, lines: Mapping[str, Mapping[int, frozenset[int]]]
-) -> Iterator[tuple[frozenset[int], str]]:
+) -> list[tuple[frozenset[int], str]]:
     """Numbers of the changes that each error is about, and what it says."""
-    for name, line, why in _ERROR.findall(diagnostics):
-        yield lines.get(name.rpartition("/")[2], {}).get(int(line), frozenset()), why
+    found = list[tuple[frozenset[int], str]]()
+    in_macro = frozenset[int]()
+    for name, line, kind, why in _SAID.findall(diagnostics):
+        numbers = lines.get(name.rpartition("/")[2], {}).get(int(line), frozenset())
+        if kind == "error":
+            in_macro = frozenset()
+            found.append((numbers, why))
+        elif why.startswith(_IN_MACRO) and found:  # where it is used stands before
+            in_macro |= numbers
+            found[-1] = in_macro or found[-1][0], found[-1][1]
+    return found
 
 
 def _is_sign(operand: Operand) -> bool:

@@ -152,6 +152,16 @@ def test_a_run_that_ends_early_has_what_mends_it_told(folder: Path) -> None:  # 
     assert "without `* 2` all is right: LDS access of 4 bytes beyond the allocation" in found.what
 
 
+def test_what_stands_in_a_macro_is_told_at_its_line(folder: Path) -> None:  # noqa: F811
+    text = KERNEL.replace(WRONG, RIGHT).replace(STORED, "  PUT(sum)\n")
+    macro = "#define PUT(v) \\\n  store(C, row * N + col, \\\n        (v) * 2.0f);\n"
+    (folder / "kernel/gemm.hip").write_text(text.replace('extern "C"', macro + 'extern "C"'))
+    found = first(judged(folder, edits=MANY))
+    assert "without `* 2.0f` all is right" in found.what
+    assert found.place.source is not None
+    assert (found.place.source.file, found.place.source.line) == ("gemm.hip", 6)
+
+
 def test_a_wrong_address_by_which_workgroups_meet_is_told(folder: Path) -> None:  # noqa: F811
     text = KERNEL.replace(WRONG, RIGHT).replace(STORED, STORED.replace("row *", "row % 16 *"))
     (folder / "kernel/gemm.hip").write_text(text)

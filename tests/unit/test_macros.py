@@ -7,7 +7,9 @@ import pytest
 from layoutprobe.codegen.expressions import Rewrite, Spot
 from layoutprobe.codegen.macros import macros
 from layoutprobe.codegen.rewrites import offered
+from layoutprobe.codegen.variants import combined
 from layoutprobe.codegen.wording import worded
+from layoutprobe.gate.variants import _refused
 
 TEXT = """\
 #include <hip/hip_runtime.h>
@@ -26,7 +28,7 @@ void f() {}
 
 
 def test_each_body_is_found_where_it_stands() -> None:
-    found = macros(TEXT)
+    found = {one.name: one.body for one in macros(TEXT)}
     assert {name: " ".join(t.text for t in body.tokens) for name, body in found.items()} == {
         "LIMIT": "240.0f",
         "ROW": "( m0 + v * 2 + half )",
@@ -47,7 +49,7 @@ def test_each_body_is_found_where_it_stands() -> None:
     ],
 )
 def test_a_change_of_a_body_is_one_of_the_file(name: str, wrong: str, right: str) -> None:
-    body = macros(TEXT)[name]
+    body = {one.name: one.body for one in macros(TEXT)}[name]
     made = {
         one.apply(TEXT)
         for within in body.statements(0, len(body.tokens))
@@ -59,6 +61,11 @@ def test_a_change_of_a_body_is_one_of_the_file(name: str, wrong: str, right: str
     )
 
 
+def edit(old: str, new: str) -> Rewrite:
+    start = TEXT.index(old)
+    return Rewrite(start, start + len(old), new, "")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
@@ -68,11 +75,33 @@ def test_a_change_of_a_body_is_one_of_the_file(name: str, wrong: str, right: str
     ],
 )
 def test_a_change_of_a_body_is_told_in_its_words(old: str, new: str, says: str) -> None:
-    start = TEXT.index(old)
-    assert worded(TEXT, Rewrite(start, start + len(old), new, "")).says == says
+    assert worded(TEXT, edit(old, new)).says == says
+
+
+def test_changes_of_a_body_are_chosen_there() -> None:
+    """The body still is one: each of its lines but the last ends with a mark."""
+    changes = {n: edit(*texts) for n, texts in enumerate((("row < M", "row <= M"), ("alpha * ", "")), 1)}
+    found = combined(TEXT, changes)
+    assert found.chosen == {1, 2}
+    (body,) = [one.body for one in macros(found.text) if one.name == "STORE"]
+    words = " ".join(token.text for token in body.tokens)
+    assert "lp_n == 1 ? ( row <= M )" in words
+    assert words.endswith("}")
+    number = next(n for n, line in enumerate(found.text.split("\n"), 1) if "lp_n == 1" in line)
+    assert found.lines[number] == {1}
+
+
+def test_an_error_in_a_body_is_about_the_change_that_stands_there() -> None:
+    said = (
+        "/tmp/a.hip:9:3: error: use of undeclared identifier 'q'\n"
+        "/tmp/a.hip:4:7: note: expanded from macro 'STORE'\n"
+        "/tmp/a.hip:12:1: error: expected expression\n"
+    )
+    lines = {"a.hip": {4: frozenset((1,)), 9: frozenset((2,)), 12: frozenset((3,))}}
+    assert [numbers for numbers, _ in _refused(said, lines)] == [{1}, {3}]
 
 
 def test_hostile_directives_end() -> None:
-    assert macros("#define A" + "(" * 100_000) == {}
+    assert macros("#define A" + "(" * 100_000) == []
     assert len(macros("".join(f"#define A{n} {n}\n" for n in range(1000)))) == 200
-    assert macros("#define " + "x" * 100_000 + " " + "\\\n" * 50_000) == {}
+    assert macros("#define " + "x" * 100_000 + " " + "\\\n" * 50_000) == []
