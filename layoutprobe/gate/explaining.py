@@ -18,6 +18,7 @@ from layoutprobe.gate.mending import Held, Mender, source_changes
 from layoutprobe.gate.plan import SIZES
 from layoutprobe.gate.tally import Tally
 from layoutprobe.gate.trying import Mended, Trials
+from layoutprobe.isa.store import load_instructions
 from layoutprobe.place import Place
 from layoutprobe.report.finding import Finding, Related, Role
 from layoutprobe.report.gate import CheckResult
@@ -41,7 +42,7 @@ class Explainer:
 
     def __call__(self, tally: Tally, results: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
         """The results of all checks, explained."""
-        still = _unexplained(results)
+        still = _unexplained(results, () if _signals(tally) else _MEETING)
         if not still or not isinstance(tally.backend, EmulatorBackend) or tally.endless:
             return tuple(results)
         told = diagnosed(lambda: self._told(tally, still), lambda why: _noted(still, why))
@@ -93,17 +94,31 @@ def trials_of(
         return None, stopped
 
 
-def _unexplained(results: Sequence[CheckResult]) -> list[Finding]:
-    """Findings of which a single change may be the cause, and which do not name it already."""
+def _signals(tally: Tally) -> bool:
+    """Whether workgroups may have an order: then a wrong one is what stores that meet most often come of."""
+    insts = load_instructions(tally.built.code, tally.built.kernel).values()
+    return any("atomic" in inst.name or inst.name.startswith(_FENCES) for inst in insts)
+
+
+_FENCES = ("buffer_gl", "buffer_inv", "buffer_wb", "global_inv", "global_wb")
+
+
+def _unexplained(results: Sequence[CheckResult], meeting: Sequence[str]) -> list[Finding]:
+    """Findings of which a single change may be the cause, and which do not name it already.
+
+    Args:
+        results: of all checks.
+        meeting: names of races that come of a wrong address.
+    """
     judged = linked(results)
     pairs = [
         pair
         for result, known in zip(results, judged, strict=True)
         for pair in zip(result.findings, known.findings, strict=True)
-        if result.check in _OF_VALUES or pair[0].name in _MEETING
+        if result.check in _OF_VALUES or pair[0].name in meeting
     ]
     disordered = any(
-        one.follows is None and one.name not in _MEETING
+        one.follows is None and one.name not in meeting
         for result in judged
         if result.check in _OF_ORDER
         for one in result.findings
@@ -128,7 +143,7 @@ _OF_VALUES = (numerics.NAME, "operand-provenance", "epilogue", "swizzle", "lds-s
 _OF_ORDER = ("races", "waits")
 """Checks after whose findings a store is where it is by the order of waves: no address or bound needs to be wrong."""
 _MEETING = ("global-overwrite", "lost-store", "store-and-add")
-"""Names of races of stores that meet: most often by a wrong address."""
+"""Names of races of stores that meet: by a wrong address, where nothing orders workgroups."""
 _EXACT = ("foreign-element", "lost-nonfinite", "depends-on-order", "unread-input")
 """Names of rules of which the cause is known, or cannot be one instruction: nothing is searched for."""
 _WHOLE = ("input-taken-otherwise", "wrong-epilogue", CHANGED, MISPLACED, ROUNDED)

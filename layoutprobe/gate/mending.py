@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import chain, islice, repeat
+from itertools import chain, islice
 from multiprocessing import parent_process
 from pathlib import Path
 from queue import SimpleQueue
@@ -36,7 +36,7 @@ from layoutprobe.gate.copies import SourceCopy
 from layoutprobe.gate.source_edits import SourceEdit, SourceEdits
 from layoutprobe.gate.tally import Tally
 from layoutprobe.gate.trying import Mended, Trials
-from layoutprobe.gate.variants import TOGETHER, Variants
+from layoutprobe.gate.variants import LARGE, TOGETHER, Variants
 from layoutprobe.manifest.files import ASSEMBLY
 from layoutprobe.manifest.model import KernelCase
 from layoutprobe.place import Place, SourceLine
@@ -52,8 +52,8 @@ COST = 30_000_000
 _COMPILED, _REFUSED, _DECODED, _CHECKED, _JUDGED = 250_000, 200_000, 100, 600_000, 3_000_000
 """What it costs to compile a change, to have it refused, to decode an instruction, to apply a check once, and to
 judge a change whole."""
-_PROGRAM, _VARIANT = 600_000, 5_000
-"""What it costs to compile many changes as one program, and each of them."""
+_PROGRAM, _VARIANT, _OF_CODE = 600_000, 5_000, 30
+"""What it costs to compile many changes as one program, each of them, and each byte of the code that they become."""
 _SHARE = 0.25
 """Of what a program has cost, what may be spent behind it on changes that are compiled by themselves."""
 _AFTER = 40
@@ -182,7 +182,7 @@ class Mender:
             late += program.alone
             before = self.spent
             self.compiled += program.count
-            self.spent += _PROGRAM + _VARIANT * program.count
+            self.spent += _PROGRAM + _VARIANT * program.count + _OF_CODE * program.code
             for edit in program.edits:
                 if not goes_on():
                     return
@@ -193,15 +193,18 @@ class Mender:
 
     def _programs(self, edits: Iterator[SourceEdit], pool: ThreadPoolExecutor) -> Iterator[Variants]:
         """Programs of many; the next one is compiled while one runs."""
-        sizes = chain(TOGETHER, repeat(TOGETHER[-1]))
 
-        def begun() -> Future[list[Variants]] | None:
-            batch = list(islice(edits, next(sizes)))
+        def begun(size: int) -> Future[list[Variants]] | None:
+            batch = list(islice(edits, size))
             return pool.submit(self._program, batch) if batch else None
 
-        following = begun()
+        size = TOGETHER[0]
+        following = begun(size)
         while following is not None:
-            programs, following = following.result(), begun()
+            programs = following.result()
+            large = any(program.code > LARGE for program in programs)
+            size = max(size // 2, TOGETHER[0]) if large else min(size * 2, TOGETHER[-1])
+            following = begun(size)
             yield from programs
 
     def _program(self, batch: Sequence[SourceEdit]) -> list[Variants]:

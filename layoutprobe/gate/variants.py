@@ -26,9 +26,11 @@ from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.machine.program import UnboundError
 
-TOGETHER = (48, 96, 192)
+TOGETHER = (48, 192)
 """Changes that are compiled at once: first few, which are likely; at last so many that the price of each program
 hardly counts."""
+LARGE = 64 << 10
+"""Bytes of a program's code beyond which the next one is smaller: what is in loops that are unrolled multiplies."""
 _LONGER = 2.0
 """About how much longer it runs than one of them alone."""
 _ROUNDS = 6
@@ -49,7 +51,7 @@ class Variants:
     Attributes:
         alone: those that cannot be in it, and may compile by themselves.
         edits: all others, of which some do not compile.
-        runs: no instruction of it is unknown; else it holds none.
+        runs: it compiles in time, to instructions that are known; else it holds none.
     """
 
     def __init__(self, copy: SourceCopy, edits: Sequence[SourceEdit]) -> None:
@@ -60,8 +62,8 @@ class Variants:
         self._numbers = {edit.key: number for number, edit in self._edits.items()}
         self._wrong: frozenset[int] = frozenset()
         self._backend = EmulatorBackend(engine=busy_engine())
+        self.runs = True
         self._built = self._compiled(copy)
-        self.runs = self._built is None or self._is_known(self._built)
         if not self.runs:
             self._keep(frozenset())
         numbered = [(self._numbers[edit.key], edit) for edit in edits]
@@ -82,10 +84,15 @@ class Variants:
                 with ExitStack() as held:
                     for file, one in texts.items():
                         held.enter_context(copy.holding(file, one.text))
-                    return copy.quick(_FLAGS)
+                    built = copy.quick(_FLAGS)
+                self.runs = self._is_known(built)
+                return built
             except ToolchainError as refused:
                 lines = {file.name: one.lines for file, one in texts.items()}
                 errors = _refused(refused.observed or "", lines)
+                if not errors:  # it took too long
+                    self.runs = False
+                    return None
                 beside = [group for one in texts.values() for group in one.together]
                 self._drop(_meant(errors, beside) if left > _ALL_AT_ONCE else errors)
             except (ProbeError, MemoryError):
@@ -118,6 +125,11 @@ class Variants:
     def count(self) -> int:
         """How many are in it."""
         return len(self._edits)
+
+    @property
+    def code(self) -> int:
+        """Bytes of its code."""
+        return 0 if self._built is None else sum(len(one.data) for one in self._built.code.segments)
 
     @cached_property
     def _asks(self) -> Sequence[Inst]:
