@@ -64,6 +64,7 @@ _WORDS = frozenset(
 )
 BUILTIN = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+([^\n\\]+)$", re.MULTILINE)
+_IF = re.compile(r"^[ \t]*#[ \t]*(?:el)?if[ \t]+([^\n]{1,400})", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -196,9 +197,12 @@ def _enumerated(source: Source) -> dict[str, str]:
 
 
 def _defined(source: Source) -> dict[str, str]:
-    """Numbers that are macros, and what is made of such alone."""
+    """Numbers that are macros, and what is made of such alone; none that parts of the code are chosen by."""
     found = dict[str, str]()
+    chosen = {word for text in _IF.findall(source.text) for word in re.findall(r"[A-Za-z_]\w*", text)}
     for name, value in _DEFINE.findall(source.text):
+        if name in chosen:
+            continue
         made = {found.get(word, "") for word in re.findall(r"[A-Za-z_]\w*", value.split("//")[0])}
         if re.search(r"\d", value):
             found[name] = "real" if re.search(r"\d\.\d*|\df\b|INFINITY|FLT_", value) else "integer"

@@ -338,3 +338,15 @@ def test_coordinates_that_are_always_0_are_not_offered() -> None:
     assert "blockIdx.x" in texts
     assert "blockIdx.z" not in texts
     assert "blockIdx.z" in " ".join(one.text for one in offered(spot))
+
+
+def test_switches_of_the_preprocessor_are_no_numbers() -> None:
+    """A switch that is off is 0, and 0 in a product mends much by chance."""
+    text = KERNEL.replace(
+        "constexpr int TILE", "#define TRANSPOSED 0\n#if TRANSPOSED\n#endif\nconstexpr int TILE"
+    )
+    texts = " ".join(one.text for one in offered(spot_of(text, text.index("lane * STRIDE"))))
+    assert "STRIDE" in texts or "TILE" in texts
+    assert "TRANSPOSED" not in texts
+    plain = text.replace("#if TRANSPOSED\n#endif\n", "")
+    assert "TRANSPOSED" in " ".join(one.text for one in offered(spot_of(plain, plain.index("lane * STRIDE"))))
