@@ -40,6 +40,10 @@ class Token:
     end: int
 
 
+_LONGEST_TEMPLATE = 24
+_IN_TEMPLATE = ("<", ">", ",", "::", "*", "+", "-", "/", "%")
+
+
 class Source:
     """One file."""
 
@@ -158,8 +162,22 @@ class Source:
     def calls(self, within: range) -> Iterator[tuple[str, int]]:
         """Name and opening bracket of each call; a parameter list looks like one."""
         for i in within:
-            if self.tokens[i].text == "(" and i in self.partner and i and self.tokens[i - 1].kind == "name":
-                yield from ((name, i) for name in [self.tokens[i - 1].text] if name not in _NO_CALLS)
+            if self.tokens[i].text == "(" and i in self.partner and i:
+                at = i - 1 if self.tokens[i - 1].text != ">" else self._template(i - 1)
+                if self.tokens[at].kind == "name" and self.tokens[at].text not in _NO_CALLS:
+                    yield self.tokens[at].text, i
+
+    def _template(self, last: int) -> int:
+        """The name in front of arguments of a template that end with this ">"; else that itself."""
+        deep = 0
+        for i in range(last, max(last - _LONGEST_TEMPLATE, 0), -1):
+            text = self.tokens[i].text
+            deep += (text == ">") - (text == "<")
+            if not deep:
+                return i - 1
+            if self.tokens[i].kind == "sign" and text not in _IN_TEMPLATE:
+                break
+        return last
 
     def block_around(self, index: int) -> tuple[int, int] | None:
         """Opening and closing brace of the innermost block that a token stands in."""

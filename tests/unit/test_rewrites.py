@@ -193,6 +193,11 @@ SMALL = (
         "void f(int n, int g, int cpg, int C, int S, int i) {\n  const int base = (n * C + g * cpg) * S;\n"
         "  const int c = i / S + g * cpg;\n  h(base, c); }",
     ),
+    (
+        "load<T, 2>(b, LINE, 1)",
+        "load<T, 2>(b, n, 1)",
+        "void f(int n) {\n  x = load<T, 4>(a, LINE, 0);\n  y = load<T, 2>(b, LINE, 1);\n}",
+    ),
     ("x / total", "total / x", "float f(float x, float total) { return x / total; }"),
     ("m / p.n % p.m", "m / p.n", "int f(Problem p, int m) { const int r = m / p.n % p.m; return r; }"),
     (
