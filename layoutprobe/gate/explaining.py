@@ -55,7 +55,9 @@ class Explainer:
         """Finding (by identity) -> the same with what mends it."""
         trials, stopped = trials_of(tally, still)
         of_values = any(found.rule.check == numerics.NAME for found in still)
-        mended = mended_by(trials, of_values=of_values) if trials is not None else ()
+        # A run that ends early goes on with any instruction that leads elsewhere: only the source tells.
+        whole = trials is not None and not trials.first.unseen
+        mended = mended_by(trials, of_values=of_values) if trials is not None and whole else ()
         if edits := self._of_source(tally, trials, still, mended):
             return {id(root): _told(root, edits, len(tally.case.sizes)) for root in still}
         if stopped is not None:

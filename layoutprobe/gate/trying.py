@@ -61,8 +61,7 @@ class AtSize:
 
     def __init__(self, subject: Subject, runner: KernelRunner, unseen: int = 0) -> None:
         """Args: subject, runner: the kernel; unseen: what a wave may have left where a fault ended it."""
-        self.subject, self.runner = subject, runner
-        self._unseen = unseen
+        self.subject, self.runner, self.unseen = subject, runner, unseen
         self._ready: dict[RunSpec, Prepared] = {}
 
     @cached_property
@@ -111,7 +110,7 @@ class AtSize:
     @property
     def budget(self) -> int:
         """Instructions that a changed run may issue."""
-        return 20_000 + self._unseen + 4 * self.work.longest
+        return 20_000 + self.unseen + 4 * self.work.longest
 
     def prepared(self, spec: RunSpec) -> Prepared:
         """What a run launches."""
