@@ -18,6 +18,12 @@ from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Block, Executor, Program
 from layoutprobe.place import Place
 
+_LONG, _PARTS = 14, 4
+"""Launches of two to the power of the first instructions are looked at for waves that all go round for ever: whenever
+the number has doubled, until it has grown by one part in two to the power of the second."""
+_NO_LIMIT = 1 << 40
+"""A budget from which on something else ends the launch."""
+
 
 class Scheduler:
     """Runs one batch of workgroups; `turns` says which cohort goes on."""
@@ -31,6 +37,7 @@ class Scheduler:
         self.budget = budget
         self._turns = turns
         self.spins = Spins(program)
+        self._spent = 0
 
     def run(self, start: Cohort) -> int:
         """Run until every wave has ended. Returns the instructions issued.
@@ -44,7 +51,6 @@ class Scheduler:
             start, self.machine.waves.workgroup, Cohort.join, self._passed, self.program.asking
         )
         blocks = self.program.blocks
-        spent = 0
         while turns.unfinished:
             cohort = turns.next()
             if cohort is None:
@@ -53,11 +59,13 @@ class Scheduler:
             if block is None:
                 raise outcome.past_end(cohort.pc)
             self._execute(cohort, block)
-            spent += block.length
-            if spent > self.budget:
+            self._spent += block.length
+            if self._spent > self.budget:
                 raise outcome.endless(self.program, block, self.budget)
+            if self._spent >> _LONG:
+                self.spins.note(block)
             self._leave(cohort, block)
-        return spent
+        return self._spent
 
     def _execute(self, cohort: Cohort, block: Block) -> None:
         for tell in self.events.block:
@@ -102,7 +110,7 @@ class Scheduler:
         elif Kind.JUMP in last.kind:
             self._jump(cohort, last)
         else:
-            self._branch(cohort, last)
+            self._branch(cohort, block, last)
 
     def _jump(self, cohort: Cohort, inst: Inst) -> None:
         """A call or a return: waves part where they go to different places."""
@@ -116,12 +124,11 @@ class Scheduler:
             part.pc = target
             self.turns.ready.append(part)
 
-    def _branch(self, cohort: Cohort, inst: Inst) -> None:
+    def _branch(self, cohort: Cohort, block: Block, inst: Inst) -> None:
         taken, turns = outcome.taken(self.program, cohort, inst), self.turns
         if taken.all():
             cohort.pc = inst.branch_target
-            others = turns.ready or turns.spinning
-            waits = others and inst.branch_target <= inst.pc and self.spins.spins(cohort, inst)
+            waits = inst.branch_target <= inst.pc and self._waits(cohort, block, inst)
             (turns.spinning if waits else turns.ready).append(cohort)
         elif not taken.any():
             turns.ready.append(cohort)
@@ -129,6 +136,25 @@ class Scheduler:
             jump, stay = cohort.select(taken), cohort.select(~taken)
             jump.pc = inst.branch_target
             turns.ready += [stay, jump]
+
+    def _waits(self, cohort: Cohort, block: Block, back: Inst) -> bool:
+        """Whether others go first, as a cohort that jumps back has gone its round in vain.
+
+        Raises:
+            ExecutionError: all go round in vain: no need to spend the budget on it.
+        """
+        turns, looks = self.turns, self._looks()
+        may_wait = bool(turns.ready or turns.spinning) and self.spins.may_wait_at(back)
+        if not (may_wait or looks) or not self.spins.repeats(cohort, back):
+            return False
+        if looks and not turns.ready and self.spins.all_idle([cohort, *turns.spinning]):
+            raise outcome.endless(self.program, block, self.budget)
+        return may_wait
+
+    def _looks(self) -> bool:
+        """Whether it is time to look for waves that all go round for ever."""
+        log = self._spent.bit_length() - 1
+        return log >= _LONG and self._spent >> (log - _PARTS) == 1 << _PARTS and self.budget < _NO_LIMIT
 
     def _passed(self, groups: NDArray[np.int64]) -> None:
         for tell in self.events.barrier:

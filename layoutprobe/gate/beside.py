@@ -79,7 +79,7 @@ class _Glance:
         self.sought: dict[tuple[int, str], Sought] = {}  # header and number of passes
         checks = [check for check in tally.active if check.name in _CHECKS]
         self.possible = len(checks) == len(_CHECKS) and not any(
-            one.broken(self.case) for one in tally.outcomes
+            one.broken(self.case) or one.endless for one in tally.outcomes
         )
         self.quick = tally.of(tally.case, checks, draw=False)
 
@@ -157,6 +157,7 @@ class _Glance:
             outcome = self.quick.at(sizes)
         except (ProbeError, MemoryError):
             return None
+        self.quick.shun(outcome)
         return outcome if outcome.coverage is not None else None
 
     def _in_words(self, sizes: Sizes, rule: str) -> str:

@@ -104,7 +104,7 @@ class _Hunt:
         failed: tuple[Outcome, Trial] | None = None
         for trial in (
             ()
-            if any(one.broken(case) for one in self.tally.outcomes)
+            if any(one.broken(case) or one.endless for one in self.tally.outcomes)
             else trials(case, self.kept, _numbers(self.tally.covered()))
         ):
             if self.left <= 0:
@@ -140,6 +140,7 @@ class _Hunt:
             outcome = self.tally.of(trial.of(self.tally.case), checks).at(trial.sizes)
         except (ProbeError, MemoryError):
             return None
+        self.tally.shun(outcome)
         self.tried += trial == Trial(trial.sizes)
         self.values += bool(trial.bears)
         self.seeds += trial.seed is not None

@@ -143,8 +143,11 @@ class Tally:
         self._waiting = cache(lambda: any(map(signals, self.load_insts().values())))
 
     def of(self, case: KernelCase, checks: Sequence[Check], *, draw: bool = True) -> Tally:
-        """The same code under another entry of a manifest, or for some of the checks, with nothing kept."""
-        return Tally(case, self.built, checks, self.backend, self.reference, self.step, draw and self.draw)
+        """The same code under another entry of a manifest, or for some of the checks, with nothing kept but what
+        ended launches that took too long."""
+        other = Tally(case, self.built, checks, self.backend, self.reference, self.step, draw and self.draw)
+        other.endless = list(self.endless)
+        return other
 
     def covered(self) -> CodeCoverage | None:
         """What of the code ran; None where nothing did."""
@@ -321,10 +324,14 @@ class Tally:
         else:
             self._plan.next(text, launches_of(check.name, subject.coding.code.digits))
 
-    def keep(self, outcome: Outcome) -> None:
-        """Let a size count."""
+    def shun(self, outcome: Outcome) -> None:
+        """Begin no launch like one that took too long, if that did."""
         if outcome.endless is not None:
             self.endless.append((outcome.bytes, outcome.endless))
+
+    def keep(self, outcome: Outcome) -> None:
+        """Let a size count."""
+        self.shun(outcome)
         self.coverage = _both(self.coverage, outcome.coverage)
         self.choices = _both(self.choices, outcome.choices)
         if outcome.pictures is not self.pictures:

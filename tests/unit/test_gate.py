@@ -16,6 +16,7 @@ from layoutprobe.backends.base import Launch, RunResult
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.memory import CHECK as MEMORY
+from layoutprobe.checks.numerics import CHECK as NUMERICS
 from layoutprobe.checks.registry import RULES, find_check
 from layoutprobe.errors import ExecutionError, UsageError
 from layoutprobe.gate import runner
@@ -294,9 +295,11 @@ def test_launches_like_one_that_took_too_long_are_not_begun(folder: Path) -> Non
         "sizes = [{ n = 32 }]", "sizes = [{ n = 64 }, { n = 72 }, { n = 32 }, { n = 8 }, { n = 16 }]"
     )
     case = case_of(folder, text + "limits = { instructions = 1000 }\n")
-    verdict = check_kernel(case, case.arches[0], [MEMORY], backend=Counting(budget=1000))
-    assert begun == [64, 8], "72 and 32 are at least half of 64, and 16 twice of 8"
-    assert [r.status for r in verdict.results] == ["undecided"]
+    verdict = check_kernel(case, case.arches[0], [NUMERICS, MEMORY], backend=Counting(budget=1000))
+    assert begun == [64, 8], (
+        "no size that nobody listed; 72 and 32 are at least half of 64, and 16 twice of 8"
+    )
+    assert [r.status for r in verdict.results] == ["skipped", "undecided"]
     assert verdict.coverage is not None, "what is known is kept"
     assert verdict.coverage.blocks_run > 0
 
