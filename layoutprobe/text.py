@@ -79,3 +79,14 @@ def function_name(symbol: str) -> str:
             at = literal.end()
         given = f"<{', '.join(values)}>" if values and symbol.startswith("E", at) else "<...>"
     return "::".join(name for name in names if name != _HIDDEN) + given
+
+
+def beginning(data: bytes) -> str:
+    """What a file begins with that is not what was asked for, in words: "an empty file"."""
+    if not data:
+        return "an empty file"
+    head = data[:256]
+    if all(32 <= byte < 127 or byte in b"\t\r\n" for byte in head):
+        first_line = head.decode("ascii").strip().split("\n")[0]
+        return f"text that starts with {first_line[:40]!r}"
+    return f"bytes that start with {head[:4].hex(' ')}"

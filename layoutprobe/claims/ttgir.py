@@ -27,6 +27,7 @@ from layoutprobe.layouts.declared import (
 )
 from layoutprobe.layouts.gf2 import Vector
 from layoutprobe.reading import read_bounded
+from layoutprobe.text import beginning
 
 MAX_BYTES = 4 << 20
 MAX_DOTS = 64
@@ -76,16 +77,31 @@ class _Reader:
         for number, line in enumerate(text.splitlines(), 1):
             self._line(Cursor(line, self.file, number))
         if self._module is None or not self._dots:
-            what = "no `module attributes`" if self._module is None else "no `tt.dot`"
-            raise UsageError(
-                f"the TTGIR has {what}",
-                where={"file": self.file},
-                expected="the TTGIR of one kernel for an AMD target that multiplies tiles",
-                hint="kernels without tt.dot declare no layout of a matrix instruction: nothing is to be compared",
-            )
+            raise self._nothing(text)
         target, waves, lanes = self._module
         dots = tuple(self._dot(at, types, lanes, waves) for at, types in self._dots)
         return Declared(self.file, target, waves, dots)
+
+    def _nothing(self, text: str) -> UsageError:
+        """It declares nothing: it is something else, or cut off, or the kernel multiplies no tiles."""
+        if self._module is None:
+            what, observed = "no `module attributes`", beginning(text.encode())
+            hint = "give the .ttgir that Triton leaves in its cache (TRITON_CACHE_DIR) for the kernel"
+        elif "tt.return" not in text:
+            what, observed = "no `tt.dot`", "no `tt.return`: the file is cut off"
+            hint = "give the whole .ttgir as Triton wrote it"
+        else:
+            what, observed = "no `tt.dot`", None
+            hint = (
+                "kernels without tt.dot declare no layout of a matrix instruction: nothing is to be compared"
+            )
+        return UsageError(
+            f"the TTGIR has {what}",
+            where={"file": self.file},
+            expected="the TTGIR of one kernel for an AMD target that multiplies tiles",
+            observed=observed,
+            hint=hint,
+        )
 
     def _line(self, at: Cursor) -> None:
         text = at.text

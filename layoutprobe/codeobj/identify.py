@@ -6,6 +6,7 @@ from layoutprobe.codeobj.bundle import BUNDLE, entries
 from layoutprobe.codeobj.container import MAX_FILE
 from layoutprobe.codeobj.cursor import Cursor
 from layoutprobe.errors import CodeObjectError
+from layoutprobe.text import beginning
 
 _EM_AMDGPU = 224
 _ABI_HSA, _ABI_OTHERS = 64, {65: "PAL", 66: "Mesa"}
@@ -39,7 +40,7 @@ def refuse_foreign(data: bytes) -> None:
         if data.startswith(magic):
             raise _not_code(name, hint)
     if not data.startswith(b"\x7fELF"):
-        raise _not_code(_describe(data), "give the linked ELF code object, or the source to compile")
+        raise _not_code(beginning(data), "give the linked ELF code object, or the source to compile")
     _refuse_elf(data)
 
 
@@ -47,16 +48,6 @@ def _not_code(observed: str, hint: str) -> CodeObjectError:
     return CodeObjectError(
         "this is not an AMD code object", expected="a linked amdgcn ELF", observed=observed, hint=hint
     )
-
-
-def _describe(data: bytes) -> str:
-    if not data:
-        return "an empty file"
-    head = data[:256]
-    if all(32 <= byte < 127 or byte in b"\t\r\n" for byte in head):
-        first_line = head.decode("ascii").strip().split("\n")[0]
-        return f"text that starts with {first_line[:40]!r}"
-    return f"bytes that start with {head[:4].hex(' ')}"
 
 
 def _bundle(data: bytes) -> CodeObjectError:

@@ -75,7 +75,13 @@ def draft(
     built = build_for_draft(source, include, target)
     code = built.code
     kernels = tuple(code.kernel(name) for name in symbols) or tuple(code.kernels.values())
-    if not 1 <= len(kernels) <= _MAX_KERNELS:
+    if not kernels:
+        raise UsageError(
+            f"{source} has no kernel",
+            expected=f"1 to {_MAX_KERNELS}",
+            hint="a kernel is a __global__ function; a template is one where the source launches it",
+        )
+    if len(kernels) > _MAX_KERNELS:
         raise UsageError(
             f"{source} has {len(kernels)} kernels",
             expected=f"1 to {_MAX_KERNELS}",

@@ -179,6 +179,21 @@ def test_what_is_not_understood_is_refused_with_its_line(old: str, new: str, whe
     assert refused.value.hint, "the next step"
 
 
+@pytest.mark.parametrize(
+    ("text", "observed"),
+    [
+        ("", "an empty file"),
+        ("hello world\n", "text that starts with 'hello world'"),
+        (GFX942.read_text().partition("tt.dot ")[0], "cut off"),
+    ],
+)
+def test_what_is_no_whole_ttgir_is_not_told_of_its_layouts(text: str, observed: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        parse_ttgir(text, "gemm.ttgir")
+    assert observed in str(refused.value)
+    assert "declare no layout" not in str(refused.value)
+
+
 def test_all_else_is_passed_over() -> None:
     plain = declared("tt.return", "tt.return")
     assert (

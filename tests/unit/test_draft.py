@@ -8,7 +8,7 @@ import pytest
 
 from layoutprobe.cli.main import main
 from layoutprobe.drafting.draft import draft
-from layoutprobe.errors import ToolchainError
+from layoutprobe.errors import ToolchainError, UsageError
 from layoutprobe.manifest.model import Gemm
 from layoutprobe.manifest.read import read_manifest
 from layoutprobe.manifest.sizes import sizes_of
@@ -155,3 +155,11 @@ def test_what_no_target_has_is_refused_with_the_option_that_names_one(tmp_path: 
     with pytest.raises(ToolchainError) as refused:
         draft(tmp_path / "k.hip", folder=tmp_path)
     assert "--arch" in (refused.value.hint or "")
+
+
+@pytest.mark.parametrize("text", ["", "static int helper(int x) { return x; }\n"])
+def test_a_source_without_a_kernel_is_told_what_one_is(text: str, tmp_path: Path) -> None:
+    (tmp_path / "k.hip").write_text(text, "utf-8")
+    with pytest.raises(UsageError, match="has no kernel") as refused:
+        draft(tmp_path / "k.hip", folder=tmp_path)
+    assert "__global__" in (refused.value.hint or "")
