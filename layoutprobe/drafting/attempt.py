@@ -383,7 +383,7 @@ class Attempt:
         names = {size: self._called([one[size] for one in found.sizes], values) for size in varying}
         site = renamed(self.site, {name: size for size, name in names.items() if name})
         if "" in names.values():
-            return Trial(tuple(launches), found, tuple(values), site)
+            return Trial(tuple(launches), found, tuple(values), site, assumed=self.assumed)
         multiple, tile = {}, {}
         for size, name in names.items():
             step = self.steps[name]
@@ -401,7 +401,7 @@ class Attempt:
                 multiple[size] = step or DEEP
             tile[size] = max(tile[size], multiple[size])
         relied = {size: by for size, by in multiple.items() if by > 1}
-        return Trial(tuple(launches), found, tuple(values), site, tile, relied)
+        return Trial(tuple(launches), found, tuple(values), site, tile, relied, assumed=self.assumed)
 
     def _called(self, extents: Sequence[int], values: Sequence[Sizes]) -> str:
         """The name in the launch that had these values; "" where none had."""

@@ -161,7 +161,7 @@ class SeenDraft:
         if self.trial and self.trial.made:
             yield f"after = [{quoted(self.trial.made.kernel)}]"
         yield f"grid = [{', '.join(one if one.isdigit() else quoted(one) for one in grid)}]" + (
-            "  # a guess, as no launch was found: beyond it nothing more is stored"
+            self._guessed_grid()
             if self.trial and not self.trial.site.seen
             else ""
             if whole and count > 1
@@ -182,6 +182,14 @@ class SeenDraft:
         for i in range(len(self.arguments)):
             yield ""
             yield from self._argument(i)
+
+    def _guessed_grid(self) -> str:
+        """Why a grid may be so that no host code says."""
+        assert self.trial is not None
+        if not all(map(self._known, self.trial.site.grid)):
+            return "  # FILL IN: no launch was found, and workgroups along an axis belong to no size"
+        batches = ", but batches" if "batch" in self.trial.site.grid else ""
+        return f"  # a guess, as no launch was found: beyond it nothing more is stored{batches}"
 
     def _sizes(self) -> Iterator[str]:
         if not self.trial or not self.trial.tile:

@@ -147,7 +147,7 @@ def _readings(
             ]
             for launch in launches
         ]
-        layers = [launch.grid[2] for launch in launches]
+        layers = list(zip(*(launch.grid[::-1] for launch in launches), strict=True))
         for sizes in _sizes(elements, layers, names, integers):
             fitting = []
             # Of a vector there is one order.
@@ -166,12 +166,12 @@ def _readings(
 
 def _sizes(
     elements: Sequence[Sequence[int]],
-    layers: Sequence[int],
+    layers: Sequence[Sequence[int]],
     names: Sequence[str],
     integers: Mapping[int, Sequence[int]],
 ) -> Iterator[tuple[Mapping[str, int], ...]]:
     """M, N and K of each launch: by arguments of these names, and as the extents of three matrices give them; batches
-    as D has room for, or as the grid has `layers`, where padding takes room, too."""
+    as D has room for, or as the grid has `layers` along an axis, where padding takes room, too."""
     named = {m[1].upper(): values for i, values in integers.items() if (m := _SIZE.fullmatch(names[i]))}
     if set(named) == {"M", "N", "K"}:
         given = [{name: named[name][at] for name in "MNK"} for at in range(len(elements))]
@@ -179,7 +179,8 @@ def _sizes(
             if any(one[2] > size["M"] * size["N"] for one, size in zip(elements, given, strict=True)):
                 yield from _parts(elements, given)
             batches = [one[2] // (size["M"] * size["N"]) for one, size in zip(elements, given, strict=True)]
-            for counts in dict.fromkeys((tuple(batches), tuple(layers))):
+            rooms = [counts for counts in layers if all(c <= b for c, b in zip(counts, batches, strict=True))]
+            for counts in dict.fromkeys(map(tuple, (batches, *rooms))):
                 if any(batch > 1 for batch in counts):
                     yield tuple({"batch": max(b, 1), **size} for b, size in zip(counts, given, strict=True))
             yield tuple(given)

@@ -11,7 +11,9 @@ from layoutprobe.codeobj.parameters import Parameter
 from layoutprobe.drafting.launch_sites import LaunchSite
 from layoutprobe.drafting.products import EXTENTS, FoundProduct
 
-_STRIDE = re.compile(r"(?:batch_?)?stride_?([a-e])|([a-e])_?(?:batch_?)?stride", re.IGNORECASE)
+_STRIDE = re.compile(
+    r"(?:batch_?)?stride_?(?:batch_?)?([a-e])|([a-e])_?(?:batch_?)?stride(?:_?batch)?", re.IGNORECASE
+)
 _LEADING = re.compile(r"ld_?([abcd])|([abcd])_?ld|leading_?([abcd])", re.IGNORECASE)
 _KEYS = tuple(re.compile(one, re.IGNORECASE) for one in ("_kv", "kv_", "kv", "(?<=heads)_?k$"))
 """Of names that say that a size is of keys."""
@@ -87,6 +89,46 @@ def as_stored(site: LaunchSite, parameters: Sequence[Parameter], found: FoundPro
         if letter and texts[i].endswith(f" + {_PADDING}") and " if " in texts[i]:
             rows, columns = EXTENTS[letter]
             texts[i] = f"{sizes[columns if orders[letter] == 'row' else rows]} + {_PADDING}"
+    return replace(site, arguments=tuple(texts))
+
+
+def apart(site: LaunchSite, parameters: Sequence[Parameter]) -> LaunchSite | None:
+    """The launch with a batch of one, where the caller says how far matrices of a batch lie apart, and rows of these;
+    None for any other."""
+    sizes = {one.name.upper(): text for one, text in zip(parameters, site.arguments, strict=True)}
+    told = [
+        {
+            _matrix_of(pattern, one.name)
+            for one, text in zip(parameters, site.arguments, strict=True)
+            if text.isidentifier()
+        }
+        - {""}
+        for pattern in (_STRIDE, _LEADING)
+    ]
+    extents = [sizes.get(name, "") for name in "MNK"]
+    axes = [at for at, text in enumerate(site.grid) if text.isidentifier() and text not in extents]
+    if "" in extents or not axes or not told[0] & told[1]:
+        return None
+    grid = tuple("1" if at == axes[-1] else text for at, text in enumerate(site.grid))
+    return replace(site, grid=grid)
+
+
+def with_distances(site: LaunchSite, parameters: Sequence[Parameter], found: FoundProduct) -> LaunchSite:
+    """With leading dimensions by the order of a product, and the matrices of a batch behind each other."""
+    site = as_stored(with_strides(site, parameters), parameters, found)
+    sizes = {one.name.upper(): text for one, text in zip(parameters, site.arguments, strict=True)}
+    lengths = {
+        letter: text
+        for one, text in zip(parameters, site.arguments, strict=True)
+        if (letter := _matrix_of(_LEADING, one.name))
+    }
+    orders = {"A": found.a.order, "B": found.b.order, "D": found.d.order}
+    texts = list(site.arguments)
+    for i, one in enumerate(parameters):
+        letter = _matrix_of(_STRIDE, one.name)
+        if letter in lengths:
+            rows, columns = EXTENTS[letter]
+            texts[i] = f"{sizes[rows if orders[letter] == 'row' else columns]} * ({lengths[letter]})"
     return replace(site, arguments=tuple(texts))
 
 

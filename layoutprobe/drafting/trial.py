@@ -11,6 +11,7 @@ from layoutprobe.codeobj.parameters import Signature
 from layoutprobe.drafting.attempt import Attempt
 from layoutprobe.drafting.launch_sites import LaunchSite
 from layoutprobe.drafting.outcome import Trial
+from layoutprobe.drafting.strides_told import apart, with_distances
 from layoutprobe.drafting.untangling import Launched, untangled
 from layoutprobe.errors import ProbeError
 
@@ -19,8 +20,21 @@ def tried(code: CodeObject, kernel: Kernel, signature: Signature, site: LaunchSi
     """Launches of a kernel, and the product that it computed, if any; None where it could not be run."""
     site = site.taken_apart(signature.parameters)
     code, kernel, signature, members = taken_apart(code, kernel, signature)
-    found = _tried(code, kernel, signature, site)
+    found = _of_padded_batches(code, kernel, signature, site) or _tried(code, kernel, signature, site)
     return replace(found, signature=signature, members=members) if found else None
+
+
+def _of_padded_batches(
+    code: CodeObject, kernel: Kernel, signature: Signature, site: LaunchSite
+) -> Trial | None:
+    """A batch of which the caller says how far matrices and their rows lie apart: with one matrix alone the order is
+    found in which they lie, from which both distances follow."""
+    one = apart(site, signature.parameters)
+    alone = _tried(code, kernel, signature, one) if one else None
+    if alone is None or alone.product is None:
+        return None
+    found = _tried(code, kernel, signature, with_distances(site, signature.parameters, alone.product))
+    return found if found and found.product and "batch" in found.product.sizes[0] else None
 
 
 def _tried(code: CodeObject, kernel: Kernel, signature: Signature, site: LaunchSite) -> Trial | None:

@@ -273,6 +273,46 @@ void sgemm(int m, int n, int k, const float* A, int lda, const float* B, int ldb
     }  # fmt: skip
 
 
+_BATCHED = """#include <hip/hip_runtime.h>
+__global__ void __launch_bounds__(256) bgemm(int m, int n, int k, const float* A, int lda, long long batch_stride_a,
+    const float* B, int ldb, long long batch_stride_b, float* C, int ldc, long long batch_stride_c) {
+  const int i = blockIdx.y * 16 + threadIdx.y, j = blockIdx.x * 16 + threadIdx.x, z = blockIdx.z;
+  if (i >= m || j >= n) return;
+  float sum = 0;
+  for (int p = 0; p < k; p++) sum += A[z * batch_stride_a + i * lda + p] * B[z * batch_stride_b + j * ldb + p];
+  C[z * batch_stride_c + i * ldc + j] = sum;
+}
+"""
+"""A batch of products with every distance told; its launch is in another file."""
+
+
+@pytest.mark.parametrize("layers", ["", "dim3((n + 15) / 16, (m + 15) / 16, count)"])
+def test_a_batch_has_an_extent_and_distances_that_hold_its_rows(tmp_path: Path, layers: str) -> None:
+    """Without a launch, and with one. Distances of M * K let padded matrices overlap, and no batch was seen."""
+    source = tmp_path / "bgemm.hip"
+    told = "m, n, k, A, lda, batch_stride_a, B, ldb, batch_stride_b, C, ldc, batch_stride_c"
+    given = _BATCHED[_BATCHED.index("(int m") + 1 : _BATCHED.index(") {")]
+    call = f"bgemm<<<{layers}, dim3(16, 16)>>>({told})"
+    host = f"void run({given}, int count) {{ {call}; }}" if layers else ""
+    source.write_text(_BATCHED + host)
+    _, kernel = _drafted(tmp_path, source)
+    assert (kernel["grid"][2], kernel["tile"]["batch"]) == ("batch", 2)
+    said = {one["name"]: one.get("value", one.get("shape")) for one in kernel["argument"]}
+    assert [said[f"batch_stride_{letter}"] for letter in "abc"] == [
+        "M * (K + 8)", "N * (K + 8)", "M * (N + 8)"
+    ]  # fmt: skip
+    assert said["B"] == ["batch", "K", "N"]
+
+
+def test_a_grid_that_only_chance_gives_is_to_be_filled_in(tmp_path: Path) -> None:
+    """Batches at distances without names of matrices."""
+    source = tmp_path / "bgemm.hip"
+    source.write_text(_BATCHED.replace("batch_stride", "jump"))
+    manifest, _ = _drafted(tmp_path, source)
+    (grid,) = [line for line in manifest.read_text().splitlines() if line.startswith("grid = ")]
+    assert "batch" in grid or "FILL IN" in grid
+
+
 def test_what_lies_between_rows_is_their_length_and_a_guess(tmp_path: Path) -> None:
     """With any other number the rows would overlap in one launch, and the buffer be longer in the next."""
     source = tmp_path / "scale.hip"
