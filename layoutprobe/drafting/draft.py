@@ -18,8 +18,9 @@ from layoutprobe.codeobj.parameters import Signature, signature_of
 from layoutprobe.drafting.bits import float_behind, types_read
 from layoutprobe.drafting.building import NOT_FOR, Built, build_for_draft
 from layoutprobe.drafting.chained import chained, handed_on
+from layoutprobe.drafting.host_text import read_text
 from layoutprobe.drafting.kernel_table import SeenDraft
-from layoutprobe.drafting.launch_sites import LaunchSite, launch_sites
+from layoutprobe.drafting.launch_sites import LaunchSite, sites_in
 from layoutprobe.drafting.no_launch import unseen
 from layoutprobe.drafting.outcome import Trial
 from layoutprobe.drafting.references import References
@@ -91,8 +92,11 @@ def draft(
     names = unique([name_of(*both) for both in zip(kernels, signatures, strict=True)])
     shared = list(_origin(source, folder, include, built))
     several = len(kernels) > 1 or len(code.kernels) > 1
-    sites = () if is_code_object(source) or source.suffix.lower() in ASSEMBLY else launch_sites(source)
-    drafts = [_Draft.of(code, *both, sites) for both in zip(kernels, signatures, strict=True)]
+    host = "" if is_code_object(source) or source.suffix.lower() in ASSEMBLY else read_text(source)
+    drafts = [
+        _Draft.of(code, kernel, one, sites_in(host, one.name if one else kernel.name))
+        for kernel, one in zip(kernels, signatures, strict=True)
+    ]
     for one, name in zip(drafts, names, strict=True):
         one.name = name
     for one in drafts:

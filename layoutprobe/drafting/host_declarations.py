@@ -90,7 +90,7 @@ def _of(
     if structure is None or prefix.count("::") > _DEEPEST or next(visits, None) is None:
         return
     given_for = dict(structure.parameters)
-    given_for.update(zip(given_for, _listed(given[1:-1]), strict=False))
+    given_for.update(zip(given_for, listed(given[1:-1]), strict=False))
     named = dict(given_for)
     for parameter, value in given_for.items():  # a structure itself: its constants are told, too
         instance = _INSTANCE.fullmatch(value)
@@ -124,7 +124,7 @@ def _parameters(header: str) -> dict[str, str]:
     return {name.split()[-1].lstrip("."): default.strip() for name, _, default in parts if name.split()}
 
 
-def _listed(given: str) -> list[str]:
+def listed(given: str) -> list[str]:
     """Arguments of a template, which may be instances themselves."""
     turned = split(given.replace("<", "(").replace(">", ")"))
     return [one.replace("(", "<").replace(")", ">") for one in turned]

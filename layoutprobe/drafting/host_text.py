@@ -9,6 +9,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from layoutprobe.drafting.host_declarations import DECLARED, closing, constants, declared, split
@@ -40,6 +41,7 @@ _BYTES = {
 _DEEPEST = 12
 _LONGEST = 1000
 _NESTED = 3
+_MOST_CALLS = 64
 _MOST_FILES, _MOST_TEXT = 16, 1 << 19
 
 
@@ -192,7 +194,6 @@ def scope_at(text: str, at: int) -> Scope:
         for key, value in _places(found[1], listed):
             values.setdefault(key, value)
     values.update(constants(text))
-    values.update(_instance(text, at))
     head = text[: max(text.find("__global__"), 0)]
     return Scope(values, functions, fixed=frozenset(_LENGTH.findall(head)))
 
@@ -209,17 +210,15 @@ def _places(name: str, given: str, depth: int = 0) -> Iterator[tuple[str, str]]:
         yield from _places(f"{name}.{key}", value, depth + 1)
 
 
-def _instance(text: str, at: int) -> Iterator[tuple[str, str]]:
-    """Parameters of the template that a place stands in, as the first call of it with arguments in <> has them."""
+def instances(text: str, at: int) -> Iterator[Mapping[str, str]]:
+    """Parameters of the template that a place stands in, as each call of it with arguments in <> has them."""
     headers = list(_TEMPLATE.finditer(text, 0, at))
     if not headers:
         return
     header = headers[-1]
     named = re.search(r"(\w+)\s*\(", text[header.end() : at])
-    call = named and re.search(rf"\b{named[1]}\s*<([^<>;(){{}}]+)>\s*\(", text)
-    if not named or not call:
-        return
-    for parameter, given in zip(split(header[1]), split(call[1]), strict=False):
-        words = parameter.partition("=")[0].split()
-        if words:
-            yield words[-1], given
+    words = [one.partition("=")[0].split() for one in split(header[1])]
+    names = [one[-1] for one in words if one]
+    calls = re.finditer(rf"\b{named[1]}\s*<([^<>;(){{}}]+)>\s*\(", text) if named else ()
+    for call in islice(calls, _MOST_CALLS):
+        yield dict(zip(names, split(call[1]), strict=False))

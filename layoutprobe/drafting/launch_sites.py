@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
 from layoutprobe.codeobj.parameters import Parameter
-from layoutprobe.drafting.host_declarations import closing, split
+from layoutprobe.drafting.host_declarations import closing, listed, split
 from layoutprobe.drafting.host_reals import real
-from layoutprobe.drafting.host_text import Scope, TooLongError, opened, read_text, scope_at
+from layoutprobe.drafting.host_text import Scope, TooLongError, instances, opened, read_text, scope_at
 from layoutprobe.errors import UsageError
-from layoutprobe.patterns.expression import parse
+from layoutprobe.patterns.expression import evaluate, parse
 
-_CHEVRON = re.compile(r"\b([A-Za-z_]\w*)\s*(?:<(?:[^<>;]|<[^<>;]*>)*>)?\s*<<<")
+_CHEVRON = re.compile(r"\b([A-Za-z_]\w*)\s*(?:<((?:[^<>;]|<[^<>;]*>)*)>)?\s*<<<")
 _CALL = re.compile(
     r"\b(hipLaunchKernelGGL|hipExtLaunchKernelGGL|hipLaunchCooperativeKernel|hipLaunchKernel|hipModuleLaunchKernel)"
     r"\s*\("
 )
-_ADDRESS = re.compile(r"([A-Za-z_]\w*)\s*(?:<(?:[^<>;]|<[^<>;]*>)*>)?[\s)]*$")
+_ADDRESS = re.compile(r"([A-Za-z_]\w*)\s*(?:<((?:[^<>;]|<[^<>;]*>)*)>)?[\s)]*$")
 """The function behind casts, whose address is taken."""
 _ADDRESSED = ("hipLaunchKernel", "hipLaunchCooperativeKernel")
-_NAMED = re.compile(r"(?:HIP_KERNEL_NAME)?[\s(&]*([A-Za-z_][\w:]*)")
+_NAMED = re.compile(r"(?:HIP_KERNEL_NAME)?[\s(&]*([A-Za-z_][\w:]*)\s*(?:<((?:[^<>;]|<[^<>;]*>)*)>)?")
 _DIM3 = re.compile(r"\(*\s*dim3\s*[({](.*)[)}]\s*\)*", re.DOTALL)
 _PLAIN = re.compile(r"[A-Za-z_]\w*")
 _NEEDLESS = re.compile(r"(?<!\w)\((\w+)\)|(?<=\()\(([^()]*)\)(?=\))")
 _MOST_SITES, _MOST_NAMES, _DEEPEST = 32, 256, 16
 _FLOAT = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][-+]?\d+)?[fF]?")
+_ARGUMENT = re.compile(r"(-?\d+)[uUlL]*|true|false")
+"""Of a template, in the name of an instance: a number."""
 _AXES = "xyz"
 _NO_NAMES = {"nullptr", "NULL", "true", "false"}
 _SKIPPED = {"hipLaunchKernelGGL": 5, "hipExtLaunchKernelGGL": 8}
@@ -49,6 +51,7 @@ class LaunchSite:
         block_at: where in the text the block of code begins that it stands in.
         listed: the one argument is an array of the addresses of all.
         seen: host code makes it; else it is a guess.
+        types: arguments of the kernel's template, as the launch has them.
     """
 
     kernel: str
@@ -60,6 +63,7 @@ class LaunchSite:
     block_at: int = field(default=0, compare=False)
     listed: bool = field(default=False, compare=False)
     seen: bool = field(default=True, compare=False)
+    types: tuple[str, ...] = field(default=(), compare=False)
 
     def taken_apart(self, parameters: Sequence[Parameter]) -> LaunchSite:
         """The launch with a value for each member of a structure, as the kernel's parameters have them."""
@@ -90,10 +94,58 @@ class LaunchSite:
 
 def launch_sites(source: Path) -> tuple[LaunchSite, ...]:
     """The launches in a source and the files that it includes by names in quotes, that could be read."""
-    text = read_text(source)
-    found = islice(_raw(text), _MOST_SITES)
-    read = ((at, _resolved(raw, scope_at(text, at))) for at, raw in found)
-    return tuple(replace(site, block_at=opened(text, at)) for at, site in read if site is not None)
+    return sites_in(read_text(source))
+
+
+def sites_in(text: str, called: str = "") -> tuple[LaunchSite, ...]:
+    """The launches in a text that could be read: all of them, or those of a kernel, whose full name says of which
+    template it is an instance; with names as that instance has them, and those of other instances last."""
+    name, _, given = called.partition("<")
+    wanted = listed(given.rpartition(">")[0])
+    found = []
+    for at, raw in islice(_raw(text), _MOST_SITES):
+        if not called or raw.kernel in (name, ""):
+            scope, others = _as_instance(scope_at(text, at), raw.types, wanted, instances(text, at))
+            site = _resolved(raw, scope)
+            found += [(others, replace(site, block_at=opened(text, at)))] if site is not None else []
+    return tuple(site for _, site in sorted(found, key=lambda one: one[0]))
+
+
+def _as_instance(
+    scope: Scope, types: Sequence[str], wanted: Sequence[str], calls: Iterable[Mapping[str, str]]
+) -> tuple[Scope, int]:
+    """A scope with the parameters of its template as a call has them that makes an instance of the kernel, as far as
+    its arguments are numbers, and how many of these are others."""
+    ways = [replace(scope, values={**scope.values, **call}) for call in calls] or [scope]
+    best = min(ways, key=lambda way: len(_others(way, types, wanted)))
+    told = {name: value for name, value in _others(best, types, wanted) if _PLAIN.fullmatch(name)}
+    told = {name: value for name, value in told.items() if name not in _NO_NAMES}
+    best = replace(best, values={**best.values, **told})
+    return best, len(_others(best, types, wanted))
+
+
+def _others(scope: Scope, types: Sequence[str], wanted: Sequence[str]) -> list[tuple[str, str]]:
+    """Arguments of a template that are other numbers than these, with what they should be."""
+    return [
+        (given, number[1] or number[0])
+        for given, one in zip(types, wanted, strict=False)
+        if (number := _ARGUMENT.fullmatch(one))
+        and _value_of(scope, given) not in ("", number[1] or number[0])
+    ]
+
+
+def _value_of(scope: Scope, text: str) -> str:
+    """Of an expression of constants, as a template's argument has it; "" where it cannot be told."""
+    try:
+        expanded = _expression(scope, text) or scope.expanded(text)
+    except TooLongError:
+        return ""
+    if expanded in ("true", "false"):
+        return expanded
+    try:
+        return str(int(evaluate(parse(expanded, ()), {})))
+    except UsageError:
+        return "?" if _PLAIN.fullmatch(expanded) else ""
 
 
 def _raw(text: str) -> Iterator[tuple[int, LaunchSite]]:
@@ -107,7 +159,9 @@ def _raw(text: str) -> Iterator[tuple[int, LaunchSite]]:
         if len(given) >= 2:
             arguments = split(text[opened + 1 : closing(text, opened)])
             lds = given[2] if len(given) > 2 else "0"
-            yield found.start(), LaunchSite(found[1], (given[0],), (given[1],), lds, tuple(arguments))
+            types = tuple(listed(found[2] or ""))
+            site = LaunchSite(found[1], (given[0],), (given[1],), lds, tuple(arguments), types=types)
+            yield found.start(), site
     for found in _CALL.finditer(text):
         given = _whole_first(split(text[found.end() : closing(text, found.end() - 1)]))
         name = _NAMED.match(given[0]) if given else None
@@ -117,14 +171,16 @@ def _raw(text: str) -> Iterator[tuple[int, LaunchSite]]:
                 LaunchSite("", tuple(given[1:4]), tuple(given[4:7]), given[7], (given[9],), listed=True),
             )
         elif found[1] in _ADDRESSED and len(given) >= 5 and (called := _ADDRESS.search(given[0])):
-            yield (
-                found.start(),
-                LaunchSite(called[1], (given[1],), (given[2],), given[4], (given[3],), listed=True),
+            types = tuple(listed(called[2] or ""))
+            site = LaunchSite(
+                called[1], (given[1],), (given[2],), given[4], (given[3],), listed=True, types=types
             )
+            yield found.start(), site
         elif name and found[1] in _SKIPPED and len(given) >= _SKIPPED[found[1]]:
             kernel = name[1].rpartition("::")[2]
             rest = tuple(given[_SKIPPED[found[1]] :])
-            yield found.start(), LaunchSite(kernel, (given[1],), (given[2],), given[3], rest)
+            types = tuple(listed(name[2] or ""))
+            yield found.start(), LaunchSite(kernel, (given[1],), (given[2],), given[3], rest, types=types)
 
 
 def _whole_first(given: list[str]) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from layoutprobe.drafting.chained import handed_on
-from layoutprobe.drafting.launch_sites import LaunchSite, launch_sites
+from layoutprobe.drafting.launch_sites import LaunchSite, launch_sites, sites_in
 
 SITE = ("(N + 15) / 16", "M / 64", "1"), ("128", "1", "1"), "0", ("M", "N")
 WRITTEN = {
@@ -180,3 +180,31 @@ def test_launches_of_one_block_of_code_are_known_as_such(tmp_path: Path) -> None
         None,
         None,
     )
+
+
+@pytest.mark.parametrize(
+    ("called", "scale", "lds"),
+    [("f<16, true>", "0.25", "7"), ("f<64, true>", "0.125", "7"), ("f<64, false>", "0.125", "0")],
+)
+def test_an_instance_is_launched_with_its_own_numbers(called: str, scale: str, lds: str) -> None:
+    """Of a template whose calls differ: those of the first one were taken for all."""
+    text = """template <int D, bool CAUSAL> __global__ void f(float* x, float scale);
+template <int D> void launch(float* x, bool causal) {
+  const float scale = 1.0f / sqrtf((float)D);
+  if (causal) f<D, true><<<1, 32, 7>>>(x, scale);
+  else f<D, false><<<1, 32>>>(x, scale);
+}
+void run(float* x, int d) { d == 16 ? launch<16>(x, true) : launch<64>(x, true); }
+"""
+    first = sites_in(text, called)[0]
+    assert (first.arguments, first.dynamic_lds) == (("x", scale), lds)
+
+
+def test_an_instance_says_what_a_macro_makes_of_its_parameters() -> None:
+    """Numbers of a template that no call of the host's text names."""
+    text = """template <int D> __global__ void f(float* x, float scale);
+void run(float* x, int d) {
+  SWITCH(d, DIM, [&] { f<DIM><<<1, 32>>>(x, 1.0f / sqrtf((float)DIM)); });
+}
+"""
+    assert [site.arguments for site in sites_in(text, "f<64>")] == [("x", "0.125")]
