@@ -10,7 +10,14 @@ import numpy as np
 
 from layoutprobe.drafting import reference_parts as parts
 from layoutprobe.drafting.reference_indexed import chosen, paged
-from layoutprobe.drafting.reference_products import attention, convolved, dequantised, gated, multiplied
+from layoutprobe.drafting.reference_products import (
+    attended,
+    attention,
+    convolved,
+    dequantised,
+    gated,
+    multiplied,
+)
 from layoutprobe.drafting.reference_terms import Array, Axis, Shape, Tensors, Term, bare, product_of
 from layoutprobe.numbers import element_type
 
@@ -23,6 +30,7 @@ _SAME = 0.002
 """So far a factor may be off that an output is multiplied by."""
 _MOST_ELEMENTS = 1 << 20
 _EPSILONS = (1e-5, 1e-6)
+_LARGEST_EPSILON = 1e-3
 _LARGEST_CODES = (127, 7, 448, 240)
 
 Found = tuple[Term, Shape]
@@ -65,7 +73,8 @@ class _Search:
     def __init__(self, tensors: Tensors) -> None:
         self.tensors = tensors
         small = [value for value in tensors.floats.values() if 0 < value <= 1]
-        self.epsilons = tuple(dict.fromkeys((*small, *_EPSILONS)))
+        told = any(value <= _LARGEST_EPSILON for value in small)  # in half precision others fit as well
+        self.epsilons = tuple(dict.fromkeys((*small, *(() if told else _EPSILONS))))
         self._known: dict[tuple[int, ...], Shape] = {}
         self._tried = 0
 
@@ -263,7 +272,7 @@ class _Search:
         for shape in self.tensors.orders(i):
             if len(shape) == 3:
                 yield from self._turned_by_tables(i, shape)
-        for kind in (multiplied, gated, attention, dequantised, convolved, chosen, paged):
+        for kind in (multiplied, gated, attention, attended, dequantised, convolved, chosen, paged):
             yield from kind(self.tensors, i)
 
     def _with_one(self, i: int) -> Iterator[Found]:
@@ -331,6 +340,8 @@ class _Search:
             for way in ways:
                 if self.tensors.counts(j) == self.tensors.extents(way):
                     yield self.tensors.read(j, way)
+            if set(self.tensors.counts(j)) == {1}:
+                yield self.tensors.read(j, (Axis(),))
             if len(shape) == 1:
                 yield from self._again_and_again(j, shape[0])
 

@@ -135,6 +135,15 @@ def attention(q: Array, k: Array, v: Array, scale: float, causal: bool) -> Array
     return p / p.sum(axis=-1, keepdims=True) @ v
 
 
+def attention_logsumexp(q: Array, k: Array, scale: float, causal: bool) -> Array:
+    """log(sum(exp(scale * q @ k^T))) of each row; causal: a row sees keys up to its own number."""
+    scores = scale * (q @ k.swapaxes(-1, -2))
+    if causal:
+        scores = np.where(np.tri(*scores.shape[-2:]) > 0, scores, -np.inf)
+    top = scores.max(axis=-1)
+    return top + np.log(np.exp(scores - top[..., None]).sum(axis=-1))
+
+
 def paged_attention(q: Array, k: Array, v: Array, tables: Array, lengths: Array, scale: float) -> Array:
     """One query of each sequence, q [sequence, head, d], by the keys of its pages, k and v [page, row, head, d]."""
     result = np.zeros(q.shape)

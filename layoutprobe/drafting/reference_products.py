@@ -148,15 +148,7 @@ def _swapped(term: Term, one: int, other: int) -> Term:
 
 def _attentions(tensors: Tensors, q: Term, k: Term, v: Term, causal: bool) -> Iterator[Term]:
     """With each scale that it may have."""
-    depth = q.reads[0].shape[-1]
-    scales = {f"{scale:g}": scale for scale in tensors.floats.values() if 0 < scale <= 1} | {"1.0": 1.0}
-    if not depth.names:
-        root = depth.times**-0.5
-        scales = {
-            text: scale for text, scale in scales.items() if not math.isclose(scale, root, rel_tol=1e-5)
-        }
-    for text in (f"{depth.python} ** -0.5", *scales):
-        scale = scales.get(text)
+    for text, scale in _scales(tensors, q):
 
         def value(i: int, scale: float | None = scale) -> Array:
             one, two, three = (term.at(i) for term in (q, k, v))
@@ -164,6 +156,58 @@ def _attentions(tensors: Tensors, q: Term, k: Term, v: Term, causal: bool) -> It
 
         told = f"attention({q.text}, {k.text}, {v.text}, scale={text}, causal={causal})"
         yield Term(told, value, (*q.reads, *k.reads, *v.reads), frozenset({parts.attention}))
+
+
+def _scales(tensors: Tensors, q: Term) -> Iterator[tuple[str, float | None]]:
+    """By which scores of queries may be multiplied; None for one by the root of their length, which may be a size."""
+    depth = q.reads[0].shape[-1]
+    yield f"{depth.python} ** -0.5", None
+    root = 0.0 if depth.names else depth.times**-0.5
+    known = {f"{scale:g}": scale for scale in tensors.floats.values() if 0 < scale <= 1} | {"1.0": 1.0}
+    yield from ((text, scale) for text, scale in known.items() if not math.isclose(scale, root, rel_tol=1e-5))
+
+
+def attended(tensors: Tensors, i: int) -> Iterator[Found]:
+    """The logarithm of what attention divides a row by: natural, or to base 2."""
+    floats = [j for j in tensors.inputs if element_type(tensors.dtypes[j]).is_float and j != i]
+    for q, k in permutations(floats, 2):
+        for shape in tensors.orders(q):
+            if not 2 <= len(shape) <= 4 or tensors.extents(shape[:-1]) != tensors.counts(i):
+                continue
+            last = len(shape) - 2
+            for keys, rows in product(_keys(tensors, k, shape), range(last + 1)):
+                one, two = (_swapped(term, rows, last) for term in (tensors.read(q, shape), keys))
+                axes = list(shape[:-1])
+                axes[rows], axes[last] = axes[last], axes[rows]
+                for term in _logarithms(tensors, one, two):
+                    yield term, tuple(axes)
+                    if rows != last:
+                        yield _swapped(term, rows, last), shape[:-1]
+
+
+def _keys(tensors: Tensors, k: int, shape: Shape) -> Iterator[Term]:
+    """A buffer as keys of queries of a shape."""
+    if tensors.counts(k) == tensors.extents(shape):
+        yield tensors.read(k, shape)
+        return
+    for whole in tensors.orders(k):
+        for known, at in _as_of_queries(whole, shape):
+            if at is not None and known == shape:
+                yield _repeated(tensors, k, whole, known, at)
+
+
+def _logarithms(tensors: Tensors, q: Term, k: Term) -> Iterator[Term]:
+    """Of sums of exponentials of scores."""
+    for causal, (text, scale) in product((False, True), _scales(tensors, q)):
+
+        def value(i: int, causal: bool = causal, scale: float | None = scale) -> Array:
+            one, two = q.at(i), k.at(i)
+            return parts.attention_logsumexp(one, two, scale or one.shape[-1] ** -0.5, causal)
+
+        told = f"attention_logsumexp({q.text}, {k.text}, scale={text}, causal={causal})"
+        found = Term(told, value, (*q.reads, *k.reads), frozenset({parts.attention_logsumexp}))
+        yield found
+        yield found.made("{} / np.log(2)", lambda x: x / np.log(2))
 
 
 def dequantised(tensors: Tensors, i: int) -> Iterator[Found]:

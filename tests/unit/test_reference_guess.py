@@ -28,6 +28,13 @@ def _silu(x: Array) -> Array:
     return x / (1 + np.exp(-x))
 
 
+def _lse(q: Array, k: Array, *, causal: bool) -> Array:
+    scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+    if causal:
+        scores = np.where(np.tri(*scores.shape[-2:]) > 0, scores, -np.inf)
+    return np.log(np.exp(scores).sum(axis=-1))
+
+
 FOUND: Mapping[str, tuple[Mapping[str, str], Callable[..., Array], str]] = {
     "log softmax": ({"x": "rc"}, lambda x: np.log(_softmax(x)), "log_softmax(x)"),
     "an average of columns": ({"x": "rc"}, lambda x: x.mean(axis=0), "x.T.mean(axis=-1)"),
@@ -38,6 +45,17 @@ FOUND: Mapping[str, tuple[Mapping[str, str], Callable[..., Array], str]] = {
         {"x": "rc", "w": "c", "b": "c"},
         lambda x, w, b: x * w + b,
         "(x * w) + b",
+    ),
+    "a number for all": ({"x": "rc", "s": ""}, lambda x, s: x * s, "x * s"),
+    "what attention divides by": (
+        {"q": "rck", "y": "rck"},
+        lambda q, y: _lse(q, y, causal=False),
+        'attention_logsumexp(q, y, scale=sizes["k"] ** -0.5, causal=False)',
+    ),
+    "the same to base 2, by heads that lie between each other": (
+        {"q": "crk", "y": "crk"},
+        lambda q, y: _lse(q.swapaxes(0, 1), y.swapaxes(0, 1), causal=True) / np.log(2),
+        'attention_logsumexp(q.swapaxes(0, 1), y.swapaxes(0, 1), scale=sizes["k"] ** -0.5, causal=True) / np.log(2)',
     ),
     "a gate beside": ({"x": "rc", "g": "rc"}, lambda x, g: _silu(g) * x, "silu(g) * x"),
     "a bias and relu": ({"x": "rc", "b": "c"}, lambda x, b: np.maximum(x + b, 0), "relu(x + b)"),
