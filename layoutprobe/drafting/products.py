@@ -184,9 +184,14 @@ def _sizes(
                 if any(batch > 1 for batch in counts):
                     yield tuple({"batch": max(b, 1), **size} for b, size in zip(counts, given, strict=True))
             yield tuple(given)
-    solved = [_solved(*one) for one in elements]
-    if None not in solved:
-        yield tuple(size for size in solved if size)
+    solved = [size for one in elements if (size := _solved(*one))]
+    if len(solved) == len(elements) and not all(_is_scaling(size) for size in solved):
+        yield tuple(solved)
+
+
+def _is_scaling(size: Mapping[str, int]) -> bool:
+    """Whether the product is a vector times one number, which what is loaded may be by chance: a flag, or a count."""
+    return size["K"] == 1 and 1 in (size["M"], size["N"])
 
 
 def _parts(
