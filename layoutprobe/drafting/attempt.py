@@ -22,7 +22,7 @@ from layoutprobe.drafting.made_up import BYTES, codes, elements
 from layoutprobe.drafting.outcome import Trial
 from layoutprobe.drafting.products import FoundProduct, find_product, holds, readings
 from layoutprobe.drafting.seen import SeenBuffer, SeenLaunch
-from layoutprobe.drafting.strides_told import as_stored, small_of, whole_of, with_strides
+from layoutprobe.drafting.strides_told import as_stored, small_of, usual_number, whole_of, with_strides
 from layoutprobe.drafting.touching import follows, touches
 from layoutprobe.engine.choice import NUMPY
 from layoutprobe.engine.registry import make_engine
@@ -348,7 +348,7 @@ class Attempt:
         one, bytes_ = self.parameters[i], self.kernel.explicit_args[i].size
         if one.dtype in _FLOATS:
             # What is multiplied by 0 is not seen.
-            factor = _FACTORS.get(one.name.lower()) or self.site.number(i) or 1.0
+            factor = _FACTORS.get(one.name.lower()) or self.site.number(i) or usual_number(one.name)
             return np.array(factor, _FLOATS[one.dtype]).tobytes()
         (value,) = self._numbers((self.site.arguments[i],), size)
         return (int(value) % (1 << 8 * bytes_)).to_bytes(bytes_, "little")

@@ -27,7 +27,7 @@ from layoutprobe.drafting.products import (
 from layoutprobe.drafting.reference_terms import Tensors
 from layoutprobe.drafting.references import DraftedReference, References
 from layoutprobe.drafting.seen import SeenBuffer, SeenLaunch
-from layoutprobe.drafting.strides_told import is_rows, small_of
+from layoutprobe.drafting.strides_told import is_epsilon, is_rows, small_of
 from layoutprobe.drafting.words import expression, liked, name_of, named_arguments, quoted, repr_of, sized
 from layoutprobe.manifest.model import Sizes
 from layoutprobe.numbers import element_type
@@ -292,7 +292,8 @@ class SeenDraft:
         elif one.dtype in _FLOATS and self._float(i) is not None:
             yield 'role = "scalar"'
             yield f'dtype = "{one.dtype}"'
-            yield f"value = {self._scalar_float(i)}"
+            chosen = self.trial and is_epsilon(one.name) and self.trial.site.number(i) is None
+            yield f"value = {self._scalar_float(i)}" + ("  # a guess: callers choose it" if chosen else "")
         elif i in self.integers:
             yield 'role = "scalar"'
             yield f'dtype = "{one.dtype}"'

@@ -30,6 +30,8 @@ _SMALL = {
     re.compile(r"(?:k|kernel|filter)_?(?:size|[hw])", re.IGNORECASE): 3,
 }
 """Names of what a convolution is told, and what it often is."""
+_EPSILON = re.compile(r"(?:\w+_)?eps(?:ilon)?", re.IGNORECASE)
+_USUAL_EPSILON = 1e-5
 _STEPS = re.compile(r"(?:conv_)?stride(?:_?[hwxy])?", re.IGNORECASE)
 _PADDING = 8
 """Elements between rows, where a caller chooses how many: with none, rows and leading dimension are the same."""
@@ -90,6 +92,16 @@ def as_stored(site: LaunchSite, parameters: Sequence[Parameter], found: FoundPro
             rows, columns = EXTENTS[letter]
             texts[i] = f"{sizes[columns if orders[letter] == 'row' else rows]} + {_PADDING}"
     return replace(site, arguments=tuple(texts))
+
+
+def is_epsilon(name: str) -> bool:
+    """Whether an argument keeps a division from zero, by its name."""
+    return bool(_EPSILON.fullmatch(name))
+
+
+def usual_number(name: str) -> float:
+    """What a float is that the caller chooses: beside a large epsilon the sums of rows would weigh little."""
+    return _USUAL_EPSILON if is_epsilon(name) else 1.0
 
 
 def apart(site: LaunchSite, parameters: Sequence[Parameter]) -> LaunchSite | None:

@@ -120,7 +120,7 @@ def add_norm(inputs: Arrays, sizes: Sizes) -> Arrays:
 def rms_norm(inputs: Arrays, sizes: Sizes) -> Arrays:
     """As add_norm, with the epsilon that the launch of a draft has."""
     z = (inputs["input"] + inputs["residual"]).reshape(sizes["num_tokens"], sizes["hidden_size"])
-    normed = z / np.sqrt((z**2).mean(axis=1)[:, None] + 1.0) * inputs["weight"]
+    normed = z / np.sqrt((z**2).mean(axis=1)[:, None] + 1e-5) * inputs["weight"]
     return {"residual": z.reshape(-1), "input": normed.reshape(-1)}
 
 
@@ -239,7 +239,7 @@ def group_norm(inputs: Arrays, sizes: Sizes) -> Arrays:
     x, out = np.asarray(inputs["X"], np.float64), []
     for image in x:
         groups = np.split(image, sizes["groups"])
-        out.append(np.concatenate([(g - g.mean()) / np.sqrt(g.var() + 1.0) for g in groups]))
+        out.append(np.concatenate([(g - g.mean()) / np.sqrt(g.var() + 1e-5) for g in groups]))
     return {"Y": np.stack(out) * inputs["gamma"] + inputs["beta"]}
 
 

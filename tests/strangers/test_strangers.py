@@ -313,6 +313,44 @@ def test_a_grid_that_only_chance_gives_is_to_be_filled_in(tmp_path: Path) -> Non
     assert "batch" in grid or "FILL IN" in grid
 
 
+def test_one_number_is_no_matrix_of_a_product(tmp_path: Path) -> None:
+    """A flag made a gemm with an alpha of two thirds, and a scale is one of a formula."""
+    source = tmp_path / "scaled.hip"
+    source.write_text("""#include <hip/hip_runtime.h>
+__global__ void doubled(const float* x, float* y, volatile int* flag, int n) {
+  const int i = blockIdx.x * 64 + threadIdx.x;
+  if (*flag > 100) return;
+  if (i < n) y[i] = 2 * x[i];
+}
+__global__ void scaled(const float* x, float* y, const float* scale, int n) {
+  const int i = blockIdx.x * 64 + threadIdx.x;
+  if (i < n) y[i] = *scale * x[i];
+}
+void run(const float* x, float* y, int* flag, const float* scale, int n) {
+  doubled<<<(n + 63) / 64, 64>>>(x, y, flag, n);
+  scaled<<<(n + 63) / 64, 64>>>(x, y, scale, n);
+}
+""")
+    manifest, _ = _drafted(tmp_path, source)
+    text = manifest.read_text().partition("[[kernel]]")[2]
+    assert [one["contract"]["kind"] for one in tomllib.loads("[[kernel]]" + text)["kernel"]] == [
+        "reference"
+    ] * 2
+    assert "FILL IN: flag is loaded" in text
+    x, scale = np.arange(4.0), np.array([3.0])
+    inputs = {"x": x, "scale": scale, "flag": np.array([3])}
+    for name, factor in (("doubled", 2.0), ("scaled", 3.0)):
+        result = _function(tmp_path, f"layoutprobe_references.py:{name}")(inputs, {"n": 4})
+        assert (np.ravel(result["y"]) == factor * x).all()
+
+
+def test_an_epsilon_that_the_caller_chooses_is_small_and_a_guess(tmp_path: Path) -> None:
+    """With 1 the mean square of a row weighed little beside it. The reference has the same number."""
+    manifest, _ = _drafted(tmp_path, HERE / "rms_norm.cu")
+    assert "value = 1e-05  # a guess: callers choose it" in manifest.read_text()
+    assert ", 1e-05)" in (tmp_path / "layoutprobe_references.py").read_text()
+
+
 def test_what_lies_between_rows_is_their_length_and_a_guess(tmp_path: Path) -> None:
     """With any other number the rows would overlap in one launch, and the buffer be longer in the next."""
     source = tmp_path / "scale.hip"
