@@ -10,7 +10,7 @@ sizes that held. Of a size that fails the smallest that fails in the same way, o
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count, islice
 from math import prod
@@ -28,8 +28,8 @@ from layoutprobe.trace.unusual import free_inputs
 
 _SIZES = 2
 """Sizes that are tried before one kind of values and one seed."""
-_SHRINKS = 40
-"""Smaller sizes that are tried for one that fails."""
+_SHRINKS, _LATE = 80, 0.15
+"""Smaller sizes that are tried for one that fails, and what of the time there is for that where it was found late."""
 _FEW, _FAR, _TOLD = 8, 4096, 6
 """Numbers in the code that are extents to go beyond lie between the first two, and are so many at most."""
 _PRIMES = (2, 3, 5, 7, 13, 31)
@@ -89,6 +89,7 @@ class _Hunt:
     def __init__(self, tally: Tally, seconds: float) -> None:
         self.tally, self.seconds = tally, seconds
         self.start = time.monotonic()
+        self.end = self.start + seconds
         self.known = {Trial(sizes).key for sizes in tally.case.sizes}
         self.kept: list[Sizes] = []
         self.reached = _reached(tally.covered())
@@ -97,7 +98,7 @@ class _Hunt:
 
     @property
     def left(self) -> float:
-        return self.seconds - (time.monotonic() - self.start)
+        return self.end - time.monotonic()
 
     def run(self) -> Hunt:
         case = self.tally.case
@@ -155,18 +156,25 @@ class _Hunt:
         return _reached(self.tally.covered_with(outcome)) > self.reached
 
     def _smallest(self, outcome: Outcome, trial: Trial) -> Outcome:
-        """Of the sizes that break the same rules, one of which no extent can be made smaller."""
-        case = self.tally.case
-        rules, best, tries = outcome.broken(case), outcome, 0
-        smaller = _smaller(best.sizes, case)
-        while tries < _SHRINKS and self.left > -self.seconds / 2:
-            sizes = next(smaller, None)
-            if sizes is None:
-                break
-            tries += 1
-            found = self._try(replace(trial, sizes=sizes))
-            if found is not None and rules & found.broken(case):
-                best, smaller = found, _smaller(sizes, case)
+        """Of the sizes that break the same rules, one of which no extent can be made smaller, if there is time."""
+        case, rules, best, tries = self.tally.case, outcome.broken(self.tally.case), outcome, 0
+        self.end = max(self.end, time.monotonic() + _LATE * self.seconds)
+
+        def fails(sizes: Sizes) -> bool:
+            nonlocal best, tries
+            less = replace(trial, sizes=sizes)
+            tries += less.key not in self.known
+            found = self._try(less) if self.left > 0 and tries <= _SHRINKS else None
+            if found is None or not rules & found.broken(case):
+                return False
+            best = found
+            return True
+
+        before: Sizes | None = None
+        while before != best.sizes:
+            before = best.sizes
+            for name in sorted(before, key=lambda name: -before[name]):
+                least_of(name, best.sizes, case, fails)
         return best
 
 
@@ -283,9 +291,10 @@ def _extents(name: str, step: int, case: KernelCase) -> Iterator[int]:
         3 * step,
         2 * step - 1,
         4 * step,
+        8 * step + 1,
         step + step // 2,
     )
-    more = (5 * step, 8 * step, 3 * step + 1, 6 * step, 4 * step - 1, 7 * step, 16 * step)
+    more = (5 * step, 8 * step, 3 * step + 1, 6 * step, 4 * step - 1, 7 * step, 16 * step + 1)
     seen = set[int]()
     for value in (*edges, *_PRIMES, *more):
         extent = _whole(name, value, case)
@@ -300,13 +309,26 @@ def _whole(name: str, value: int, case: KernelCase) -> int:
     return max(1, -(-value // step)) * step
 
 
-def _smaller(sizes: Sizes, case: KernelCase) -> Iterator[Sizes]:
-    """Sizes with one extent less: much less first."""
-    for name, value in sorted(sizes.items(), key=lambda item: -item[1]):
-        step = case.multiple.get(name, 1)
-        tried = dict.fromkeys(
-            _whole(name, v, case) for v in (1, value // 8, value // 4, value // 2, value * 3 // 4)
-        )
-        for less in (*tried, value - 16 * step, value - 4 * step, value - step):
-            if 0 < less < value:
-                yield {**sizes, name: less}
+def least_of(name: str, sizes: Sizes, case: KernelCase, fails: Callable[[Sizes], bool]) -> int:
+    """A value of one extent with which a size still fails, and with less of it no more, as far as was tried.
+
+    Much less is tried first, and then what halves the way from what holds to what fails.
+
+    Args:
+        name: of the extent.
+        sizes: a size that fails.
+        case: the kernel.
+        fails: whether a size does.
+    """
+    step, low, high = case.multiple.get(name, 1), 0, sizes[name]
+    parts = {_whole(name, value, case) for value in (1, high // 8, high // 4, high // 2, high * 3 // 4)}
+    for less in sorted({*parts, high - 16 * step, high - 4 * step, high - step}):
+        if 0 < less < high:
+            if fails({**sizes, name: less}):
+                high = less
+                break
+            low = less
+    while high - low > step:
+        middle = low + (high - low) // (2 * step) * step
+        low, high = (low, middle) if fails({**sizes, name: middle}) else (middle, high)
+    return high

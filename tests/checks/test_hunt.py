@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from layoutprobe.cli.main import main
+from layoutprobe.gate import hunt
 from layoutprobe.gate.gate import check
-from layoutprobe.gate.hunt import candidates
+from layoutprobe.gate.hunt import candidates, least_of
+from layoutprobe.manifest.model import Sizes
 from layoutprobe.manifest.read import read_manifest
 from layoutprobe.report.gate import KernelVerdict
 
@@ -72,6 +77,63 @@ def test_faults_that_the_sizes_of_the_tile_miss(fault: int, tmp_path: Path) -> N
     # As small as halving each extent makes it, give or take what steps of 3/4 miss.
     least = {1: 113, 3: 65, 6: 113, 10: 8001}.get(fault, 18)
     assert max(size.values()) <= least * 1.25
+
+
+@pytest.mark.parametrize(
+    ("extent", "wrong", "least", "most"),
+    [
+        (575, lambda n: n > 512, 513, 16),
+        (4000, lambda n: n >= 1, 1, 1),
+        (34, lambda n: n % 16 == 2, 18, 8),
+        (560, lambda n: n > 500 and n % 8 == 0, 520, 16),
+    ],
+)
+def test_one_extent_becomes_the_least_that_fails(
+    extent: int, wrong: Callable[[int], bool], least: int, most: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "layoutprobe.toml"
+    path.write_text(MANIFEST % (0, TILE))
+    (case,) = read_manifest(path).kernels
+    tried: list[int] = []
+
+    def fails(sizes: Sizes) -> bool:
+        tried.append(sizes["N"])
+        return wrong(sizes["N"])
+
+    assert least_of("N", {"M": 16, "N": extent, "K": 16}, case, fails) == least
+    assert len(tried) <= most
+    assert len(set(tried)) == len(tried)
+
+
+def test_looking_for_a_smaller_size_keeps_to_the_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fault found as the time ends is made smaller for a little longer, and no more."""
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    path = tmp_path / "layoutprobe.toml"
+    path.write_text(MANIFEST % (0, TILE))
+    (case,) = read_manifest(path).kernels
+
+    class Broken(SimpleNamespace):
+        def broken(self, _: object) -> set[str]:
+            return {"a rule"} if self.sizes["N"] > 100 else set()
+
+    def at(sizes: Sizes) -> Broken:
+        now[0] += 7
+        return Broken(sizes=sizes, results={}, endless=None)
+
+    quick = SimpleNamespace(at=at)
+    tally: Any = SimpleNamespace(
+        case=case, active=[object()], outcomes=[], covered=lambda: None, of=lambda *_: quick,
+        shun=lambda _: None, keep=lambda _: None,
+    )  # fmt: skip
+    monkeypatch.setattr(hunt, "trials", lambda *_: iter([hunt.Trial({"M": 9000, "N": 9000, "K": 9000})]))
+    found = hunt.go_on(tally, 60)
+    assert found.fails
+    assert now[0] <= 60 + 0.15 * 60 + 7
+    assert f"{{ M = {found.sizes[-1]['M']}" in found.proposal
+    assert found.proposal.count("{") == 1
 
 
 @pytest.mark.parametrize(("fault", "extent", "least"), [(13, "K", 701), (14, "N", 501)])
