@@ -18,7 +18,7 @@ from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Block, Executor, Program
 from layoutprobe.place import Place
 
-_LONG, _PARTS = 14, 4
+_LONG, _PARTS = 14, 6
 """Launches of two to the power of the first instructions are looked at for waves that all go round for ever: whenever
 the number has doubled, until it has grown by one part in two to the power of the second."""
 _NO_LIMIT = 1 << 40
