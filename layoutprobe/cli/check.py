@@ -101,7 +101,7 @@ def _add_options(command: Parser) -> None:
         "--time",
         metavar="SECONDS",
         type=_seconds,
-        help=f"for each kernel, with --hunt and with --suggest (default {HUNT})",
+        help=f"for each kernel, to --hunt and to --suggest (default {HUNT}); what --edits tries comes on top",
     )
     command.add_argument(
         "--base",
