@@ -13,8 +13,8 @@ from itertools import accumulate, pairwise
 from math import prod
 
 from layoutprobe.errors import ExecutionError, ProbeError
-from layoutprobe.gate.runner import Astray
 from layoutprobe.gate.tally import Tally
+from layoutprobe.gate.watching import Astray
 from layoutprobe.manifest.model import Sizes
 from layoutprobe.observe.coverage import CoverageRecorder
 from layoutprobe.report.coverage import AGAIN, CLASSES, Loop, shows

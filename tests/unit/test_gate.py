@@ -19,12 +19,12 @@ from layoutprobe.checks.memory import CHECK as MEMORY
 from layoutprobe.checks.numerics import CHECK as NUMERICS
 from layoutprobe.checks.registry import RULES, find_check
 from layoutprobe.errors import ExecutionError, UsageError
-from layoutprobe.gate import runner
 from layoutprobe.gate.applying import without_consequences
 from layoutprobe.gate.build import build
 from layoutprobe.gate.gate import check
 from layoutprobe.gate.runner import KernelRunner
 from layoutprobe.gate.session import check_kernel
+from layoutprobe.gate.watching import Deadline
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.observer import Observer
 from layoutprobe.manifest.binding import bind
@@ -327,7 +327,7 @@ def test_time_that_other_processes_have_is_not_the_launches(
     now = {"monotonic": 100.0, "process_time": 50.0}
     monkeypatch.setattr(time, "monotonic", lambda: now["monotonic"])
     monkeypatch.setattr(time, "process_time", lambda: now["process_time"])
-    deadline = runner.Deadline(5)
+    deadline = Deadline(5)
     inst = SimpleNamespace(pc=0)
     block: Any = SimpleNamespace(last=inst, insts=[inst])
     band: Any = None

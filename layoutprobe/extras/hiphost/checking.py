@@ -30,7 +30,7 @@ from layoutprobe.extras.hiphost.conduct import LEAKS, Conduct
 from layoutprobe.gate.applying import apply, with_faults
 from layoutprobe.gate.causes import linked
 from layoutprobe.gate.merge import Sized, merge
-from layoutprobe.gate.runner import Astray, Deadline
+from layoutprobe.gate.watching import Astray, Deadline
 from layoutprobe.isa.dialect import isa_of
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.manifest.binding import Binding
