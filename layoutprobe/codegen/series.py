@@ -193,7 +193,7 @@ _MOST_SIZES = 2
 
 
 def _adds(spot: Spot, tree: Node, name: str, declared: int) -> bool:
-    """Whether a statement behind the declaration assigns to a variable what it makes of it."""
+    """Whether a statement behind the declaration assigns to a variable what it makes of it, or is a call that may."""
     tokens = spot.source.tokens
     if tree.first <= declared:
         return False
@@ -201,7 +201,13 @@ def _adds(spot: Spot, tree: Node, name: str, declared: int) -> bool:
     follows = any(
         tokens[j].text in ("+=", "=", "*=") for i in at[:1] for j in range(i + 1, min(tree.last, i + _TARGET))
     )
-    return follows or len(at) > 1
+    handed = tree.kind == "leaf" and any(
+        spot.text(part).lstrip("&") == name
+        for call in tree.parts
+        if call.kind == "call" and call.last == tree.last
+        for part in call.parts
+    )
+    return follows or len(at) > 1 or handed
 
 
 _TARGET = 14

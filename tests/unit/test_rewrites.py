@@ -174,6 +174,11 @@ SMALL = (
         "void f(int o, int K) { v8 acc = {}; for (;;) { acc = {}; for (int k = 0; k < K; ++k) { acc = w(acc); } } }",
     ),
     (
+        "acc = {}; for (int",
+        "for (int",
+        "void f(int o, int K) { v8 acc = {}; for (;;) { acc = {}; for (int k = 0; k < K; ++k) { wmma(acc, k); } } }",
+    ),
+    (
         "for (auto& lp_each : acc) lp_each = {};",
         "",
         "void f(int K) { float acc[4] = {}; for (;;) { for (auto& lp_each : acc) lp_each = {};"
