@@ -10,6 +10,7 @@ from math import log1p
 
 from layoutprobe.codegen.expressions import Known, Rewrite, Spot
 from layoutprobe.codegen.scope import BUILTIN, Operand, declarations
+from layoutprobe.codegen.tree import ASSIGNMENTS
 
 _MOST_NAMES = 10
 """That are tried in place of one."""
@@ -109,10 +110,13 @@ def _last(one: Operand) -> str:
 
 def exchanges(spot: Spot) -> Iterator[Rewrite]:
     """Two names exchanged wherever they stand in the statement, or two such pairs at once: H with S, h with s."""
+    tokens, declared = spot.source.tokens, {i for i, _ in declarations(spot.source)}
     own = [
         one
         for one in spot.scope.operands
-        if one.first in spot.within and not spot.source.defines(one.last - 1)
+        if one.first in spot.within
+        and one.first not in declared
+        and (one.last == len(tokens) or tokens[one.last].text not in ASSIGNMENTS)
     ]
     sorts = {one.text: one.sort for one in own}
     same = [(a, b) for a, b in combinations(sorts, 2) if sorts[a] == sorts[b]]

@@ -222,7 +222,8 @@ def _declarations(source: Source) -> Iterator[tuple[int, str]]:
     sort = ""
     for i, token in enumerate(tokens):
         before = tokens[i - 1].text if i else ";"
-        begins = before in (";", "{", "}") or (before == ")" and _ends_head(source, i - 1))
+        brace = before in ("{", "}") and not _is_value(source, i - 1)
+        begins = before == ";" or brace or (before == ")" and _ends_head(source, i - 1))
         if begins or (before in ("(", ",", "<") and _holds_declarations(source, i)):
             begin, sort = i, ""
         if token.kind != "name" or token.text in _WORDS or i + 1 >= len(tokens):
@@ -236,6 +237,12 @@ def _declarations(source: Source) -> Iterator[tuple[int, str]]:
             if _is_type(source, begin, i):
                 sort = "pointer" if follows == "[" or "*" in written else _sort(written)
                 yield i, sort
+
+
+def _is_value(source: Source, brace: int) -> bool:
+    """Whether a brace is one of `= {0, 0}`: names that are declared beside it have its type."""
+    opened = brace if source.tokens[brace].text == "{" else source.partner.get(brace, 0)
+    return opened > 0 and source.tokens[opened - 1].text in ("=", ",", "(", "return")
 
 
 def _ends_head(source: Source, close: int) -> bool:
@@ -318,6 +325,11 @@ def _operands(
             known = (
                 sorts.get(head) if last == i + 1 else "integer" if head in BUILTIN else members.get(tail, "")
             )
+            if called and last > i + 1 and follows == "(":  # a function of what stands before it
+                last -= 2
+                tail = tokens[last - 1].text
+                known = sorts.get(head) if last == i + 1 else members.get(tail, "")
+                called = False
             if not called and known is not None and head not in _WORDS:
                 yield Operand(i, last, source.slice(i, last), "" if i in named and last == i + 1 else known)
         i = last

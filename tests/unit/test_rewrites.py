@@ -203,6 +203,17 @@ SMALL = (
         "load<T, 2>(b, n, 1)",
         "void f(int n) {\n  x = load<T, 4>(a, LINE, 0);\n  y = load<T, 2>(b, LINE, 1);\n}",
     ),
+    (
+        "silu(sum_gate[v]) * sum_up[v]",
+        "silu(sum_up[v]) * sum_gate[v]",
+        "void f(float* y, int v) {\n  f4 sum_gate = {0, 0}, sum_up = {0, 0};\n"
+        "  y[v] = silu(sum_gate[v]) * sum_up[v]; }",
+    ),
+    (
+        "pu.at(row, 1)",
+        "pg.at(row, 1)",
+        "void f(int row) {\n  Panel pg, pu;\n  g = pg.at(row, 1);\n  u = pu.at(row, 1);\n}",
+    ),
     ("x / total", "total / x", "float f(float x, float total) { return x / total; }"),
     ("m / p.n % p.m", "m / p.n", "int f(Problem p, int m) { const int r = m / p.n % p.m; return r; }"),
     (
