@@ -107,6 +107,11 @@ class AtSize:
         """All runs."""
         return list(dict.fromkeys(replace(c.spec, observers=()) for c in self.compared))
 
+    @cached_property
+    def ends_undefined(self) -> bool:
+        """Undefined bits decide where the kernel goes, as it is."""
+        return any(fault.kind in UNDEFINED for fault in self.subject.plain().astray)
+
     @property
     def budget(self) -> int:
         """Instructions that a changed run may issue."""
@@ -212,11 +217,16 @@ class Trials:
             change: what is otherwise.
             backend: see `AtSize.outputs`.
             of_program: it is one of many in a program, whose compiler may leave undefined what only others define: a
-                run that ends for that decides nothing, and is taken for right.
+                run that ends for that decides nothing, and is taken for right, where the kernel's own does not.
         """
         first, spec, longer = self.first, self.first.specs[0], _LONGER if of_program else 1
         found = first.launched(spec, change, backend, longer)
-        if of_program and found.fault is not None and found.fault.kind in UNDEFINED:
+        if (
+            of_program
+            and found.fault is not None
+            and found.fault.kind in UNDEFINED
+            and not first.ends_undefined
+        ):
             return True
         return is_right(first.beside(found, spec)) and self.right_elsewhere(change, backend, longer)
 
