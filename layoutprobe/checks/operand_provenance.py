@@ -277,11 +277,11 @@ def _count_findings(subject: Subject, analysis: Analysis) -> tuple[list[Finding]
 
 
 def _of_parts(subject: Subject, analysis: Analysis, sums: Sums, parts: Sequence[str]) -> Finding:
-    """Partial sums of which a reduction leaves one out, or adds one twice: at the store that hands one over, else
-    at that of what it makes."""
+    """Partial sums of which a reduction leaves one out, or adds one twice: at the store that hands one over where
+    several meet, else at that of what it makes."""
     output = analysis.problem.contract.d
     wave = int(analysis.arrivals.chains.wave[np.flatnonzero(sums.times != 1)[0]])
-    place = handed_over(subject, wave, output) or writer_of(subject, output, sums.wrong)
+    place = handed_over(subject, wave, output, met=True) or writer_of(subject, output, sums.wrong)
     never, often = (int((sums.times == count).sum()) for count in (0, 2))
     some = "elements of " if sums.partly else ""
     told = [f"{some}{never} of {sums.times.size} partial sums are never added"] if never else []

@@ -157,6 +157,7 @@ _BOUNDED = (
 )  # fmt: skip
 """Names of rules about what too many or too few lanes or passes do: a test may be behind them."""
 _MATRIX = ("v_wmma", "v_swmmac", "v_mfma", "v_smfmac")
+_FACTOR = "wrong-factor"
 _STEP = "other-step"
 """The name of one whose place is behind what is wrong: a line of the change itself is nearer."""
 _ROUTED = "other-elements"
@@ -210,6 +211,8 @@ def _edited(found: Finding, first: Mended, others: Sequence[Mended], sizes: int)
 def _is_behind(found: Finding, change: Mended) -> bool:
     """Whether a change may be what a finding comes of. Where elements lie follows from no test, and from no operands
     of a matrix instruction: exchanged, they mend a result that is stored transposed."""
+    if found.name == _FACTOR:  # what mends it is in the source alone: any select between two factors does
+        return False
     if found.rule.check == numerics.NAME:
         return True
     name = change.place.instruction

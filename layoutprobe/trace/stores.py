@@ -68,9 +68,9 @@ def strays(stores: Stores, allocation: Allocation, mask: NDArray[np.bool_], plac
     return met / total if total else 0.0
 
 
-def handed_over(subject: Subject, wave: int, output: str) -> Place | None:
+def handed_over(subject: Subject, wave: int, output: str, *, met: bool = False) -> Place | None:
     """Where a wave, numbered over the launch, stored most to buffers beside an output in the plain run; None where
-    that is no more than a lane at a time."""
+    that is no more than a lane at a time, or where `met` asks for a store to what another wave stored as well."""
     try:
         stores = subject.plain(partial=True).record(Stores)
     except LookupError:
@@ -85,7 +85,11 @@ def handed_over(subject: Subject, wave: int, output: str) -> Place | None:
     pc = max(lanes, key=lambda pc: lanes[pc], default=0)
     if lanes.get(pc, 0) < 2:
         return None
-    store = next(store for store in stores.stores if store.inst.pc == pc and (store.wave == wave).any())
+    there = [store for store in stores.stores if store.inst.pc == pc]
+    mine = np.concatenate([store.offset[store.wave == wave] for store in there])
+    if met and not np.isin(mine, np.concatenate([store.offset[store.wave != wave] for store in there])).any():
+        return None
+    store = next(store for store in there if (store.wave == wave).any())
     return where(subject, store.inst, who_was(stores.waves, wave))
 
 
