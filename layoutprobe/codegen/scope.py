@@ -319,17 +319,14 @@ def _operands(
                 and tokens[last + 1].kind == "name"
             ):
                 last += 2
-            head, tail = tokens[i].text, tokens[last - 1].text
             follows = tokens[last].text if last < len(tokens) else ""
             called = follows in ("(", "::") or (follows == "<" and template_end(source, last) is not None)
+            if follows == "(" and last > i + 1:  # a function of what stands before it
+                last, called = last - 2, False
+            head, tail = tokens[i].text, tokens[last - 1].text
             known = (
                 sorts.get(head) if last == i + 1 else "integer" if head in BUILTIN else members.get(tail, "")
             )
-            if called and last > i + 1 and follows == "(":  # a function of what stands before it
-                last -= 2
-                tail = tokens[last - 1].text
-                known = sorts.get(head) if last == i + 1 else members.get(tail, "")
-                called = False
             if not called and known is not None and head not in _WORDS:
                 yield Operand(i, last, source.slice(i, last), "" if i in named and last == i + 1 else known)
         i = last

@@ -86,10 +86,15 @@ class Turns(Generic[P]):
             tell: is told which workgroups pass a barrier.
             asking: PCs of blocks that ask what other workgroups have done; see LastFirst.
         """
-        self.ready, self.spinning, self.waiting = [start], list[P](), list[P]()
+        self.spinning, self.waiting = list[P](), list[P]()
         self.alive = np.bincount(groups, minlength=int(groups.max()) + 1 if groups.size else 0)
         self._groups, self._join, self._tell, self._asking = groups, join, tell, asking
         self._patience = Patience()
+        self._begin(start)
+
+    def _begin(self, start: P) -> None:
+        """Divide the waves into parts that take turns."""
+        self.ready = [start]
 
     @property
     def unfinished(self) -> bool:
@@ -159,17 +164,8 @@ class LastFirst(Turns[P]):
     after the next such question it is the other way round again. Who spins lets the others go on.
     """
 
-    def __init__(
-        self,
-        start: P,
-        groups: NDArray[Any],
-        join: Callable[[list[P]], P],
-        tell: Callable[[NDArray[np.int64]], None],
-        asking: frozenset[int] = frozenset(),
-    ) -> None:
-        """See Turns."""
-        super().__init__(start, groups, join, tell, asking)
-        self.ready = [start.select(groups == group) for group in np.unique(groups)]
+    def _begin(self, start: P) -> None:
+        self.ready = [start.select(self._groups == group) for group in np.unique(self._groups)]
         self._asked = np.zeros_like(self.alive)
         self._chosen = 0
 
@@ -207,16 +203,7 @@ class FirstWave(Turns[P]):
 
     _sign = 1
 
-    def __init__(
-        self,
-        start: P,
-        groups: NDArray[Any],
-        join: Callable[[list[P]], P],
-        tell: Callable[[NDArray[np.int64]], None],
-        asking: frozenset[int] = frozenset(),
-    ) -> None:
-        """See Turns."""
-        super().__init__(start, groups, join, tell, asking)
+    def _begin(self, start: P) -> None:
         self.ready = [start.select(start.waves == wave) for wave in start.waves]
         self._last: P | None = None
         self._since: dict[int, tuple[int, int]] = {}  # wave -> blocks since it last waited, and its lowest PC

@@ -18,7 +18,6 @@ from layoutprobe.gate.mending import Held, Mender, source_changes
 from layoutprobe.gate.plan import SIZES
 from layoutprobe.gate.tally import Tally
 from layoutprobe.gate.trying import Mended, Trials
-from layoutprobe.isa.store import load_instructions
 from layoutprobe.place import Place
 from layoutprobe.report.finding import Finding, Related, Role
 from layoutprobe.report.gate import CheckResult
@@ -42,7 +41,7 @@ class Explainer:
 
     def __call__(self, tally: Tally, results: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
         """The results of all checks, explained."""
-        still = _unexplained(results, () if _signals(tally) else _MEETING)
+        still = _unexplained(results, () if _orders_workgroups(tally) else _MEETING)
         if not still or not isinstance(tally.backend, EmulatorBackend) or tally.endless:
             return tuple(results)
         told = diagnosed(lambda: self._told(tally, still), lambda why: _noted(still, why))
@@ -96,9 +95,9 @@ def trials_of(
         return None, stopped
 
 
-def _signals(tally: Tally) -> bool:
+def _orders_workgroups(tally: Tally) -> bool:
     """Whether workgroups may have an order: then a wrong one is what stores that meet most often come of."""
-    insts = load_instructions(tally.built.code, tally.built.kernel).values()
+    insts = tally.load_insts().values()
     return any("atomic" in inst.name or inst.name.startswith(_FENCES) for inst in insts)
 
 

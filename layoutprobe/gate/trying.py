@@ -33,6 +33,7 @@ Change = Callable[[Prepared], Mapping[str, Any]]
 _LONGER = 8
 """How many times as many instructions a program of many changes may issue: it asks which it is to execute."""
 _UNSEEN = 200_000
+"""Instructions that a wave may have had before it, where a fault ended the kernel as it is."""
 BYTES = 1 << 22
 """Of all buffers of a size at which changes are tried."""
 
