@@ -56,6 +56,8 @@ def lacking(spot: Spot) -> Iterator[Rewrite]:
             if one.kind == "sum" and spot.sorts(one) <= {names[name].sort, ""}
         )
         yield from _added(spot, "+", name, 0.0)
+        if names[name].sort == "integer":
+            yield from _added(spot, "%", name, 0.5)
     own = {one.text for one in spot.scope.operands if one.first in spot.within}
     uses = Counter(one.text for one in spot.scope.operands)
     usual = list[tuple[float, str, str]]()
@@ -68,12 +70,37 @@ def lacking(spot: Spot) -> Iterator[Rewrite]:
         ]
     for _, sign, name in sorted(usual)[: 2 * _MOST]:
         yield from _added(spot, sign, name, 2.0)
+    yield from _in_brackets(spot, [*unused, *_near(spot, own)])
     for text in _products(spot, own):
         yield from (
             replace(spot.behind(part.last - 1, f" + {text}", "lacking"), rank=2.0)
             for part in _operands(spot)
             if spot.sorts(part) == {"integer"}
         )
+
+
+def _near(spot: Spot, own: set[str]) -> list[str]:
+    """Integers that are terms of sums elsewhere, and those of the structure that the function is a member of."""
+    used = {
+        name for tree in spot.statements for name in _joined(spot, tree, "sum", "+=")
+    } | spot.scope.own.keys()
+    known = [one for one in spot.names.values() if one.text in used - own and one.sort == "integer"]
+    return [one.text for one in known if not one.text.isupper()][:_MOST]
+
+
+def _in_brackets(spot: Spot, names: list[str]) -> Iterator[Rewrite]:
+    """`(row + line) * pitch` for `line * pitch`."""
+    for node in spot.tree.walk():
+        one = node.parts[0] if node.kind == "product" else None
+        if one is None or one.kind != "leaf" or one.parts:
+            continue
+        first = spot.start(one)
+        text = spot.source.slice(first, one.last)
+        if spot.operator(node, 1) == "*" and text in spot.names and spot.names[text].sort == "integer":
+            for name in names:
+                signs = "%+" if name in spot.scope.unused else "+"
+                texts = (f"({text} % {name})" if sign == "%" else f"({name} + {text})" for sign in signs)
+                yield from (replace(spot.replace(first, one.last, new, "lacking"), rank=1.2) for new in texts)
 
 
 def _products(spot: Spot, own: set[str]) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from layoutprobe.codegen.scope import BUILTIN, Scope, scope, sort_of
+from layoutprobe.codegen.scope import BUILTIN, Outer, Scope, scope, sort_of
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.tree import BINDING, Node, forest, parse
 
@@ -59,6 +59,7 @@ class Spot:
         others: all files of the kernel, for what calls look like elsewhere.
         scalars: integers that the kernel is given, by name; those that are likely to be meant first.
         axes: coordinates of threads and workgroups that are not always 0, and extents that are not always 1.
+        outer: what a body of a macro knows where it is used.
     """
 
     source: Source
@@ -66,6 +67,7 @@ class Spot:
     others: Sequence[Source]
     scalars: Sequence[str] = ()
     axes: Collection[str] = AXES
+    outer: Outer = ()
 
     def replace(self, first: int, last: int, text: str, kind: str) -> Rewrite:
         """A text in place of tokens first to last - 1."""
@@ -80,6 +82,12 @@ class Spot:
     def text(self, node: Node) -> str:
         """An expression as it is written."""
         return self.source.slice(node.first, node.last)
+
+    def start(self, node: Node) -> int:
+        """The first token of an expression, which may stand behind a `return`."""
+        return node.first + (
+            self.source.tokens[node.first].text in ("return", "else") and node.last > node.first + 1
+        )
 
     def operator(self, node: Node, part: int) -> str:
         """What stands before a part of an expression."""
@@ -98,7 +106,7 @@ class Spot:
     @cached_property
     def scope(self) -> Scope:
         """What the function knows."""
-        return scope(self.source, self.function.start, self.function.stop)
+        return scope(self.source, self.function.start, self.function.stop, self.outer)
 
     @cached_property
     def names(self) -> Mapping[str, Known]:
@@ -129,6 +137,12 @@ class Spot:
         for name, sort in sorts.items():
             for member, its in self.scope.fields.get(sort, {}).items():
                 yield Known(f"{name}.{member}", its, _ELSEWHERE)
+        for head, tail in dict.fromkeys(
+            tuple(one.text.rsplit("::", 1)) for one in self.scope.operands if "::" in one.text
+        ):
+            for fields in self.scope.fields.values():
+                if tail in fields:
+                    yield from (Known(f"{head}::{member}", its, _ELSEWHERE) for member, its in fields.items())
         heads = {one.text.split(".")[0] for one in self.scope.operands}
         for name in heads.intersection(BUILTIN):
             yield from (Known(axis, "integer", _ELSEWHERE) for axis in self.axes if axis.startswith(name))

@@ -23,11 +23,13 @@ class Macro:
 
     Attributes:
         name: what it is called.
+        parameters: names that it is used with.
         place: where its body stands in the file.
         body: a source in which that stands alone.
     """
 
     name: str
+    parameters: tuple[str, ...]
     place: range
     body: Source
 
@@ -39,7 +41,8 @@ def macros(text: str) -> list[Macro]:
         body = m[3]
         if body.strip() and len(body) <= _LONGEST:
             once = re.sub(r"\\\r?\n", lambda end: " " * len(end[0]), body)
-            found.append(Macro(m[1], range(*m.span(3)), Source(" " * m.start(3) + once)))
+            words = tuple(re.findall(r"[A-Za-z_]\w*", m[2] or ""))
+            found.append(Macro(m[1], words, range(*m.span(3)), Source(" " * m.start(3) + once)))
     return found
 
 

@@ -36,7 +36,8 @@ def weights(spot: Spot) -> Iterator[Rewrite]:
             for x, y in _pairs(one[1], other[1]):
                 text = _times(one[0], x) + middle + _times(other[0], y)
                 rows = {(x, y), (one[1], other[1])} == {("2", ""), ("", "8")}
-                rank = 0.0 if rows else 2.0 if one[1] and other[1] else 3.0
+                exchanged = (x, y) == (other[1], one[1])
+                rank = 0.0 if rows else 0.3 if exchanged else 2.0 if one[1] and other[1] else 3.0
                 found.append(replace(spot.replace(a, d, text, "weights"), rank=rank))
             for v, u in ((other, one), (one, other)):
                 if u[1] and not v[1]:
@@ -68,6 +69,7 @@ def _bound(term: str) -> str:
 def numbers(spot: Spot) -> Iterator[Rewrite]:
     """A number that is one more or less, twice or half of what stands there; an index in the other buffer."""
     tokens = spot.source.tokens
+    yield from _of_bits(spot)
     near = Counter(
         tokens[i].text for i in function_around(spot.source, spot.within.start) if is_whole(tokens[i])
     )
@@ -78,6 +80,41 @@ def numbers(spot: Spot) -> Iterator[Rewrite]:
             for other in dict.fromkeys((*_scales(value), value + 1, value - 1, *common, value * 4)):
                 if other >= 0 and other != value:
                     yield spot.replace(i, i + 1, str(other), "numbers")
+
+
+def _of_bits(spot: Spot) -> Iterator[Rewrite]:
+    """A number that is written as one without a sign, twice or half; a mask with a bit more or less; a selector of
+    bytes with its halves exchanged, backwards, or of the other register."""
+    for i in spot.within:
+        found = re.fullmatch(r"(0x)?([0-9a-fA-F]{1,8})([uU]?)", spot.source.tokens[i].text)
+        if spot.source.tokens[i].kind != "number" or found is None or not (found[1] or found[3]):
+            continue
+        if not found[1]:
+            value = int(found[2]) if found[2].isdigit() else -1
+            others = [
+                other for other in (value * 2, value // 2, value + 1, value - 1) if 0 <= value != other >= 0
+            ]
+            yield from (spot.replace(i, i + 1, f"{other}{found[3]}", "numbers") for other in others)
+            continue
+        value, digits = int(found[2], 16), len(found[2])
+        for other in dict.fromkeys(_selectors(value) if digits == _SELECTOR else _masks(value)):
+            if other != value:
+                yield spot.replace(i, i + 1, f"0x{other:0{digits}x}{found[3]}", "numbers")
+
+
+_SELECTOR = 8
+"""Hexadecimal digits of four bytes."""
+
+
+def _selectors(value: int) -> tuple[int, ...]:
+    backwards = int.from_bytes(value.to_bytes(4, "little"), "big")
+    halves = value >> 16 | (value & 0xFFFF) << 16
+    pairs = (value & 0xFF00FF) << 8 | value >> 8 & 0xFF00FF
+    return halves, value ^ 0x04040404, backwards, pairs
+
+
+def _masks(value: int) -> tuple[int, ...]:
+    return value | value >> 1, value | value << 1, value >> 1, value << 1, value << 1 | 1
 
 
 def _scales(value: int) -> tuple[int, ...]:

@@ -55,16 +55,19 @@ def _unlike(spot: Spot, one: Operand, other: Known) -> float:
     unused = other.text in spot.scope.unused and len(spot.scope.unused) < _MANY_UNUSED
     score = 0.5 if unused else 2.0 + log1p(min(other.far, _FAR) / _NEAR)
     score -= 1.5 * alike(one.text, other.text)
+    score -= _AXIS * (one.text.partition(".")[0] in BUILTIN and other.text[:-1] == one.text[:-1])
     score += 0.8 * (_is_size(spot, one.text) != _is_size(spot, other.text))
     return score + 1.0 * (spot.source.tokens[one.first].kind == "number")
 
 
 _NEAR = 40.0
+_AXIS = 0.5
+"""How much likelier the other coordinate is meant: a kernel has few of them."""
 
 
 def _is_size(spot: Spot, text: str) -> bool:
     """A constant or an argument of the kernel: it seldom stands for an index, nor an index for it."""
-    last = re.split(r"\.|->", text)[-1]
+    last = re.split(r"\.|->|::", text)[-1]
     return last in spot.scalars or last.isupper()
 
 
@@ -75,14 +78,14 @@ _FAR = 400.0
 
 def alike(one: str, other: str) -> bool:
     """Whether a name is written like another one: M and N, warp_m and warp_n, a.S and a.R, STRIDE and BLOCK_K."""
-    *heads, mine = re.split(r"\.|->", one)
-    *others, theirs = re.split(r"\.|->", other)
+    *heads, mine = re.split(r"\.|->|::", one)
+    *others, theirs = re.split(r"\.|->|::", other)
     if heads != others or mine == theirs:
         return bool(heads) and mine == theirs and one != other
     if (mine.isupper() and theirs.isupper()) or heads[:1] in [[name] for name in BUILTIN]:
         return True
     if len(mine) == len(theirs) == 1:
-        return mine.isupper() and theirs.isupper()
+        return bool(heads) or (mine.isupper() and theirs.isupper())
     parts, rest = (re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", name) for name in (mine, theirs))
     same = len(parts) == len(rest) and any(a == b for a, b in zip(parts, rest, strict=True))
     return same or (len(mine) == len(theirs) and sum(a != b for a, b in zip(mine, theirs, strict=True)) == 1)
@@ -105,7 +108,7 @@ def scalars(spot: Spot) -> Iterator[Rewrite]:
 
 
 def _last(one: Operand) -> str:
-    return re.split(r"\.|->", one.text)[-1]
+    return re.split(r"\.|->|::", one.text)[-1]
 
 
 def exchanges(spot: Spot) -> Iterator[Rewrite]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, islice
 
 from layoutprobe.codegen.additions import barriers, factors, lacking, terms_more, units
+from layoutprobe.codegen.details import both, clamps, masks, next_to, signs, tables
 from layoutprobe.codegen.expressions import (
     Rewrite,
     Spot,
@@ -21,6 +22,7 @@ from layoutprobe.codegen.expressions import (
 )
 from layoutprobe.codegen.families import families
 from layoutprobe.codegen.idioms import bounds, choices, conversions, first_only, groups
+from layoutprobe.codegen.omitted import omitted
 from layoutprobe.codegen.quantities import constants, numbers, weights
 from layoutprobe.codegen.renames import exchanges, names, scalars
 from layoutprobe.codegen.scope import declarations
@@ -199,8 +201,15 @@ def _parity(spot: Spot) -> Iterator[Rewrite]:
             yield spot.replace(i + 1, i + 2, f"{source.tokens[i + 1].text} ^ 1", "parity")
     for _, opened in source.calls(spot.within):
         for a, b in source.parts(opened):
-            if b == a + 1 and re.search(r"buf|stage|slot|phase|parity|cur|next", source.tokens[a].text, re.I):
+            if b == a + 1 and _BUFFER.search(source.tokens[a].text):
                 yield spot.replace(a, b, f"{source.tokens[a].text} ^ 1", "parity")
+    for node in spot.tree.walk():
+        for part in node.parts if node.kind == "product" else ():
+            if part.last == part.first + 1 and _BUFFER.search(spot.text(part)):
+                yield spot.replace(part.first, part.last, f"({spot.text(part)} ^ 1)", "parity")
+
+
+_BUFFER = re.compile(r"buf|stage|slot|phase|parity|cur|next", re.I)
 
 
 def _words(spot: Spot) -> Iterator[Rewrite]:
@@ -280,7 +289,8 @@ def _atomic(spot: Spot) -> Iterator[Rewrite]:
     for node in spot.tree.walk():
         if node.kind == "assignment" and spot.operator(node, 1) == "+=" and node.parts[0].parts:
             target, added = node.parts[:2]
-            at = next((part.last for part in target.parts if part.kind == "call"), target.first)
+            behind = target.first + (spot.source.tokens[target.first].text == "else")
+            at = next((part.last for part in target.parts if part.kind == "call"), behind)
             text = f"atomicAdd(&{spot.source.slice(at, target.last)}, {spot.text(added)})"
             yield spot.replace(at, added.last, text, "atomic")
 
@@ -344,6 +354,13 @@ KINDS: Mapping[str, Kind] = {
     "siblings": Kind(siblings, 2.6, 0.3),
     "resets": Kind(resets, 2.8, 0.4),
     "indices": Kind(indices, 3.6, 0.25),
+    "omitted": Kind(omitted, 2.7, 0.2),
+    "tables": Kind(tables, 3.3, 0.1),
+    "masks": Kind(masks, 3.6, 0.12),
+    "signs": Kind(signs, 3.0, 0.3),
+    "clamps": Kind(clamps, 3.2, 0.15),
+    "next": Kind(next_to, 2.9, 0.2),
+    "both": Kind(both, 3.6, 0.3),
 }
 """Each kind of change, by name."""
 _MOST_OF_A_KIND = 60

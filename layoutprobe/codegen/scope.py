@@ -93,6 +93,8 @@ class Scope:
         unused: names that are declared and never used.
         fields: of each structure, with their sorts.
         outside: constants outside of functions, and how often each stands in the file.
+        own: what the structure holds that the function is a member of, with sorts.
+        elements: of arrays and pointers that are known, the sort of what they hold.
     """
 
     ranges: tuple[tuple[str, range, str], ...]
@@ -100,22 +102,29 @@ class Scope:
     unused: frozenset[str]
     fields: Mapping[str, Mapping[str, str]]
     outside: Mapping[str, int]
+    own: Mapping[str, str]
+    elements: Mapping[str, str]
 
     def at(self, index: int) -> dict[str, str]:
         """Names that are known at a token, with their sorts."""
         return {name: sort for name, where, sort in self.ranges if index in where}
 
 
+Outer = tuple[tuple[str, str], ...]
+"""Names with their sorts that a body of a macro knows where it is used."""
+
+
 @lru_cache(maxsize=32)
-def scope(source: Source, start: int, stop: int) -> Scope:
+def scope(source: Source, start: int, stop: int, outer: Outer = ()) -> Scope:
     """Of the function at some tokens."""
     function = range(start, stop)
     inside = [(i, sort) for i, sort in declarations(source) if i in function]
     outside = _defined(source) | _enumerated(source)
     outside |= {source.tokens[i].text: sort for i, sort in declarations(source) if _is_outside(source, i)}
-    found = [(name, function, sort) for name, sort in outside.items()]
-    found += [(source.tokens[i].text, _known(source, i, stop), sort) for i, sort in inside]
     fields = _fields(source)
+    holds = _own(source, start, fields)
+    found = [(name, function, sort) for name, sort in {**dict(outer), **outside, **holds}.items()]
+    found += [(source.tokens[i].text, _known(source, i, stop), sort) for i, sort in inside]
     members = {name: sort for of_one in fields.values() for name, sort in of_one.items()}
     own = Counter(source.tokens[i].text for i in function)
     everywhere, names = _words(source), {source.tokens[i].text for i, _ in inside}
@@ -123,7 +132,7 @@ def scope(source: Source, start: int, stop: int) -> Scope:
     unused = frozenset(once - _of_macros(source))
     operands = tuple(_operands(source, function, {name: sort for name, _, sort in found}, members))
     constants = {name: everywhere[name] for name in outside}
-    return Scope(tuple(found), operands, unused, fields, constants)
+    return Scope(tuple(found), operands, unused, fields, constants, holds, _elements(source))
 
 
 @lru_cache(maxsize=32)
@@ -131,10 +140,51 @@ def _fields(source: Source) -> Mapping[str, Mapping[str, str]]:
     """Structures and what they hold."""
     found: dict[str, dict[str, str]] = {}
     for i, sort in declarations(source):
-        brace = source.parent[i]
-        if brace > 0 and source.tokens[brace].text == "{" and source.tokens[brace - 1].kind == "name":
-            found.setdefault(source.tokens[brace - 1].text, {})[source.tokens[i].text] = sort
+        name = _structure(source, source.parent[i])
+        if name:
+            found.setdefault(name, {})[source.tokens[i].text] = sort
     return found
+
+
+def _structure(source: Source, brace: int) -> str:
+    """Name of the structure whose body begins with a brace: `struct Tile {`, `struct row<1> {`; "" for none."""
+    if brace <= 0 or source.tokens[brace].text != "{":
+        return ""
+    i = brace - 1
+    if source.tokens[i].text == ">":
+        i = next((j for j in range(i - 1, max(i - _ARGUMENTS, 0), -1) if source.tokens[j].text == "<"), 0) - 1
+    named = i > 0 and source.tokens[i].kind == "name" and source.tokens[i].text not in _NO_STRUCTURES
+    return source.tokens[i].text if named else ""
+
+
+_ARGUMENTS = 12
+_NO_STRUCTURES = ("const", "else", "do", "noexcept", "override", "mutable")
+
+
+def _own(source: Source, start: int, fields: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:
+    """What a function may use as it is a member of a structure."""
+    found, brace = dict[str, str](), source.parent[start] if start < len(source.parent) else -1
+    while brace > 0:
+        found = {**fields.get(_structure(source, brace), {}), **found}
+        brace = source.parent[brace]
+    return found
+
+
+@lru_cache(maxsize=32)
+def _elements(source: Source) -> Mapping[str, str]:
+    """Arrays and pointers that are declared somewhere in a file, and the sort of what they hold."""
+    found = dict[str, str]()
+    for i, sort in declarations(source):
+        begin = i
+        while sort == "pointer" and begin and source.tokens[begin - 1].text not in _BEFORE_TYPES:
+            begin -= 1
+        if sort == "pointer":
+            written = [token.text for token in source.tokens[begin:i] if token.text != "*"]
+            found.setdefault(source.tokens[i].text, _sort(written))
+    return found
+
+
+_BEFORE_TYPES = ("(", ")", ",", ";", "{", "}", "<", "=")
 
 
 def _known(source: Source, i: int, stop: int) -> range:
@@ -224,7 +274,7 @@ def _declarations(source: Source) -> Iterator[tuple[int, str]]:
         before = tokens[i - 1].text if i else ";"
         brace = before in ("{", "}") and not _is_value(source, i - 1)
         begins = before == ";" or brace or (before == ")" and _ends_head(source, i - 1))
-        if begins or (before in ("(", ",", "<") and _holds_declarations(source, i)):
+        if begins or (before in _OPENS and _holds_declarations(source, i)):
             begin, sort = i, ""
         if token.kind != "name" or token.text in _WORDS or i + 1 >= len(tokens):
             continue
@@ -232,11 +282,14 @@ def _declarations(source: Source) -> Iterator[tuple[int, str]]:
         beside = sort and before == "," and source.parent[i] == source.parent[begin]
         if beside and follows in ("=", ",", ";", "["):
             yield i, sort
-        elif i > begin and follows in ("=", ";", ",", ")", "[", ":", "{", ">"):
+        elif i > begin and before != "::" and follows in ("=", ";", ",", ")", "[", ":", "{", ">"):
             written = [tokens[j].text for j in range(begin, i)]
             if _is_type(source, begin, i):
                 sort = "pointer" if follows == "[" or "*" in written else _sort(written)
                 yield i, sort
+
+
+_OPENS = ("(", ",", "<")
 
 
 def _is_value(source: Source, brace: int) -> bool:
@@ -257,6 +310,8 @@ _HEADS = ("if", "for", "while", "switch", "__attribute__", "__launch_bounds__", 
 def _holds_declarations(source: Source, i: int) -> bool:
     """Parameters of a function or template, and what a loop begins with."""
     opened = source.parent[i]
+    if opened >= 0 and source.tokens[i - 1].text == "<":  # a comparison
+        return False
     if opened < 0 or source.tokens[opened].text != "(":
         return opened < 0 and any(source.tokens[j].text == "template" for j in range(max(i - 12, 0), i))
     close = source.partner.get(opened, len(source.tokens))
@@ -312,6 +367,14 @@ def _operands(
     i = within.start
     while i < within.stop:
         last = i + 1
+        scoped = _scoped(source, i, within.stop) if tokens[i].kind == "name" else i
+        if scoped > i + 1:
+            tail = tokens[scoped - 1].text
+            known = members.get(tail) or sorts.get(tail)
+            if known in ("integer", "real"):
+                yield Operand(i, scoped, source.slice(i, scoped), known)
+                i = scoped
+                continue
         if tokens[i].kind == "name" and (not i or tokens[i - 1].text not in (".", "->", "::")):
             while (
                 last + 1 < within.stop
@@ -330,3 +393,16 @@ def _operands(
             if not called and known is not None and head not in _WORDS:
                 yield Operand(i, last, source.slice(i, last), "" if i in named and last == i + 1 else known)
         i = last
+
+
+def _scoped(source: Source, i: int, stop: int) -> int:
+    """Where a constant ends that has names of what it is in before it, `P::FN`; the name's own token for none."""
+    tokens, last = source.tokens, i + 1
+    if i and tokens[i - 1].text in (".", "->", "::"):
+        return i
+    while last + 1 < stop and tokens[last].text == "::" and tokens[last + 1].kind == "name":
+        last += 2
+    follows = tokens[last].text if last < len(tokens) else ""
+    called = follows in ("(", "{", "::") or (follows == "<" and template_end(source, last) is not None)
+    names = called or (last < len(tokens) and tokens[last].kind == "name")  # a type
+    return i if last == i + 1 or names else last

@@ -128,7 +128,8 @@ def _as_sibling(spot: Spot, one: Node, other: Node) -> Iterator[Rewrite]:
     """The second term as the first one, in names of the second."""
     mine, theirs = ([o for o in spot.scope.operands if n.first <= o.first < n.last] for n in (one, other))
     there = {o.text for o in theirs}
-    for names in (*_heads(mine, theirs), *switches(spot, mine)):
+    yield from _with_factor(spot, one, other)
+    for names in (*_heads(mine, theirs), *_members(spot, mine, theirs), *switches(spot, mine)):
         changed = [o for o in mine if o.text in names]
         if changed and there & set(names.values()):
             new, tokens = renamed(spot, changed, names), spot.source.tokens
@@ -137,6 +138,25 @@ def _as_sibling(spot: Spot, one: Node, other: Node) -> Iterator[Rewrite]:
             yield spot.replace(
                 other.first, other.last, text[first : new.start] + new.text + text[new.end : last], "siblings"
             )
+
+
+def _with_factor(spot: Spot, one: Node, other: Node) -> Iterator[Rewrite]:
+    """`o * fa + x * fb` for `o + x * fb`."""
+    if one.kind == "product" and other.kind == "leaf":
+        for part in one.parts[1:]:
+            own = [o for o in spot.scope.operands if part.first <= o.first < part.last]
+            for names in switches(spot, own) if part.kind == "leaf" and not part.parts else ():
+                text = renamed(spot, own, names).text
+                if text not in spot.text(other):
+                    yield spot.behind(other.last - 1, f" * {text}", "siblings")
+
+
+def _members(spot: Spot, mine: list[Operand], theirs: list[Operand]) -> Iterator[dict[str, str]]:
+    """Members of an object for those of the function's own structure: `o.peak` for `peak`."""
+    own = [o.text for o in mine if o.text in spot.scope.own]
+    for head in dict.fromkeys(o.text.partition(".")[0] for o in theirs if "." in o.text):
+        if own:
+            yield {name: f"{head}.{name}" for name in own}
 
 
 def _heads(mine: list[Operand], theirs: list[Operand]) -> Iterator[dict[str, str]]:

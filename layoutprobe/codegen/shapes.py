@@ -104,6 +104,8 @@ def brackets(spot: Spot) -> Iterator[Rewrite]:
         if node.kind == "sum":
             yield from _into_call(spot, node)
             yield from _around(spot, node)
+        if node.kind == "product":
+            yield from _of_one_term(spot, node)
         if node.kind == "product" and len(node.parts) > 2:
             for one, other in zip(node.parts[1:], node.parts[2:], strict=False):
                 yield spot.replace(
@@ -146,23 +148,52 @@ def _around(spot: Spot, node: Node) -> Iterator[Rewrite]:
             yield spot.replace(one.first, last, f"({spot.source.slice(one.first, last)})", "brackets")
 
 
+def _of_one_term(spot: Spot, node: Node) -> Iterator[Rewrite]:
+    """`a * c + b` and `a + b * c` for `(a + b) * c`."""
+    for nth, part in enumerate(node.parts[:_MOST_FACTORS]):
+        first = spot.start(node)
+        bracket = part.parts[-1] if part.kind == "leaf" and part.parts and not nth else part
+        inner = bracket.parts[0] if bracket.kind == "group" and len(bracket.parts) == 1 else None
+        if inner is None or inner.kind != "sum" or len(inner.parts) != 2:
+            continue
+        before, behind = spot.source.slice(first, bracket.first), spot.source.slice(bracket.last, node.last)
+        one, sign, other = spot.text(inner.parts[0]), spot.operator(inner, 1), spot.text(inner.parts[1])
+        if nth and spot.operator(node, nth) != "*":
+            continue
+        yield spot.replace(first, node.last, f"({before} {one} {behind} {sign} {other})", "brackets")
+        yield spot.replace(first, node.last, f"({one} {sign} {before} {other} {behind})", "brackets")
+
+
+_MOST_FACTORS = 3
+
+
 def rounding(spot: Spot) -> Iterator[Rewrite]:
     """A division that rounds up, and the reverse."""
     for node in spot.tree.walk():
         if node.kind == "product" and len(node.parts) == 2 and spot.operator(node, 1) == "/":
             above, below = node.parts
-            text = spot.text(below)
+            text, first = spot.text(below), spot.start(node)
             inner = above.parts[0] if above.kind == "group" and len(above.parts) == 1 else above
             if (
                 inner.kind == "sum"
                 and len(inner.parts) > 1
                 and (text in spot.text(inner) or spot.text(inner).endswith("1"))
             ):
-                yield spot.replace(node.first, node.last, f"{spot.text(inner.parts[0])} / {text}", "rounding")
+                whole = spot.source.slice(spot.start(inner.parts[0]), inner.parts[0].last)
+                yield spot.replace(first, node.last, f"{whole} / {text}", "rounding")
             else:
-                yield spot.replace(
-                    node.first, node.last, f"({spot.text(inner)} + {text} - 1) / {text}", "rounding"
-                )
+                whole = spot.source.slice(spot.start(inner), inner.last)
+                yield spot.replace(first, node.last, f"({whole} + {text} - 1) / {text}", "rounding")
+                for name in _rounds_up(spot):
+                    yield spot.replace(first, node.last, f"{name}({whole}, {text})", "rounding")
+
+
+def _rounds_up(spot: Spot) -> list[str]:
+    """Functions and macros of the file that are called as one that divides and rounds up is."""
+    found = dict.fromkeys(
+        re.findall(r"\b(\w*(?:ceil_?div|div_?up|cdiv|div_?ceil)\w*) *\(", spot.source.text, re.I)
+    )
+    return list(found)[:1]
 
 
 def tests(spot: Spot) -> Iterator[Rewrite]:
@@ -172,6 +203,8 @@ def tests(spot: Spot) -> Iterator[Rewrite]:
     for tree in spot.statements:
         for text in _conditions(spot, tree):
             known[text] += 1
+    if spot.scope.own:  # functions of structures of one kind come in pairs
+        known.update(_of_other_functions(spot))
     names = {one.text for one in spot.scope.operands if one.first in spot.within}
     near = sorted(known, key=lambda text: -sum(name in text for name in names))
     sizes = (f"{name} < {size}" for name in sorted(names) for size in _sizes_of(spot, name))
@@ -186,6 +219,14 @@ def tests(spot: Spot) -> Iterator[Rewrite]:
 
 
 _MOST_TESTS = 12
+
+
+def _of_other_functions(spot: Spot) -> list[str]:
+    """Comparisons of a file of whose names each is known here."""
+    found = re.findall(r"\b([A-Za-z_]\w* <=? [A-Za-z_]\w*)\b(?! *[-+*/.(\[<:])", spot.source.text)
+    return [
+        text for text in dict.fromkeys(found) if set(re.findall(r"[A-Za-z_]\w*", text)) <= spot.names.keys()
+    ]
 
 
 def _exchanged(spot: Spot, text: str) -> Iterator[str]:

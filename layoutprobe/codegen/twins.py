@@ -192,9 +192,23 @@ def named(spot: Spot) -> Iterator[Rewrite]:
                     values[name] = spot.text(node.parts[1])
     for node, _ in _inside(spot.tree):
         if node.last - node.first >= _LEAST - 1:
+            text = spot.text(node)
             for name, value in reversed(values.items()):
-                if spot.text(node) in value:
+                if text in value:
                     yield spot.replace(node.first, node.last, name, "named")
+            own, like = _names_in(text), 0
+            for name, value in reversed(values.items()):
+                if own and node.kind in BINDING and text not in value and own <= _names_in(value):
+                    like += 1
+                    if like <= _MOST_NAMED:
+                        yield replace(spot.replace(node.first, node.last, name, "named"), rank=0.3)
+
+
+_MOST_NAMED = 3
+
+
+def _names_in(text: str) -> set[str]:
+    return set(re.findall(r"[A-Za-z_]\w*", text))
 
 
 def indices(spot: Spot) -> Iterator[Rewrite]:

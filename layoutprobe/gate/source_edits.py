@@ -16,6 +16,7 @@ from layoutprobe.checks import numerics
 from layoutprobe.codegen.expressions import Rewrite, Spot, function_around
 from layoutprobe.codegen.macros import macros
 from layoutprobe.codegen.rewrites import KINDS, rewrites
+from layoutprobe.codegen.scope import Outer, scope
 from layoutprobe.codegen.statements import Source
 from layoutprobe.gate.copies import SourceCopy
 from layoutprobe.gate.strides import scalars_for
@@ -54,9 +55,7 @@ class SourceEdits:
         self._copy = copy
         self.sources = {file: Source(text) for file, text in copy.texts.items()}
         self._axes = _axes(copy.case)
-        self._macros = {
-            one.name: (file, one.body) for file, text in copy.texts.items() for one in macros(text)
-        }
+        self._macros = {one.name: (file, one) for file, text in copy.texts.items() for one in macros(text)}
 
     def in_turn(
         self, findings: Sequence[Finding], known: Sequence[SourceLine] = (), ran: Sequence[SourceLine] = ()
@@ -80,7 +79,8 @@ class SourceEdits:
         """What a statement offers."""
         order, scalars = _order(finding), scalars_for(self._copy.case, finding)
         far = place.far * _told(finding)
-        spot = Spot(place.source, place.within, list(self.sources.values()), scalars, self._axes)
+        sources = list(self.sources.values())
+        spot = Spot(place.source, place.within, sources, scalars, self._axes, place.outer)
         for kind in KINDS:
             found = rewrites(spot, kind)
             if kind == "numbers":  # a statement has many; the one that an instruction has is beside it
@@ -128,9 +128,12 @@ class SourceEdits:
         """Statements of the macros that another one uses: what they expand to has its line."""
         for name in dict.fromkeys(here.source.tokens[i].text for i in here.within):
             if name in self._macros:
-                file, body = self._macros[name]
-                for n, within in enumerate(islice(body.statements(0, len(body.tokens)), _LONGEST_BODY)):
-                    yield _Near(here.far + _FARTHER + n * _FARTHER / 4, file, body, within, 0)
+                file, one = self._macros[name]
+                outer = (*_known(here), *((name, "") for name in one.parameters))
+                for n, within in enumerate(
+                    islice(one.body.statements(0, len(one.body.tokens)), _LONGEST_BODY)
+                ):
+                    yield _Near(here.far + _FARTHER + n * _FARTHER / 4, file, one.body, within, 0, outer)
 
     def _copy_behind(self, here: _Near) -> Iterator[_Near]:
         """The statement behind another one, where it copies a name: that has no code, and no line of it ran."""
@@ -171,13 +174,21 @@ def _axes(case: KernelCase) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class _Near:
-    """A statement: how far it is from what is wrong, and from where in the file on it is meant."""
+    """A statement: how far it is from what is wrong, from where in the file on it is meant, what it knows."""
 
     far: float
     file: Path
     source: Source
     within: range
     offset: int
+    outer: Outer = ()
+
+
+def _known(here: _Near) -> Outer:
+    """Names that a statement may use, with their sorts: so may the bodies of the macros in it."""
+    around = function_around(here.source, here.within.start)
+    known = scope(here.source, around.start, around.stop, here.outer)
+    return tuple(known.at(max(here.within.stop - 1, here.within.start)).items())
 
 
 _COPY = 3

@@ -264,6 +264,129 @@ SMALL = (
         "void f(int k0, int M, int K, int i) { const int r = i / 32, c = i % 32; const bool ok = r < M && k0 + c < K;"
         " const bool b_ok = k0 + r < K; }",
     ),
+    (
+        "4 * quad + v",
+        "quad + v * 4",
+        "void f(int m0, int quad) { for (int v = 0; v < 4; ++v) r = m0 + 4 * quad + v; }",
+    ),
+    (
+        "<< 1 | (1u << l)",
+        "<< 1 | (2u << l)",
+        "unsigned f(unsigned x, int l) { return x << 1 | (1u << l); }",
+    ),
+    (
+        "wn * P::FN",
+        "wn * P::FM",
+        "struct Shape { static constexpr int FM = 2, FN = 4; };\n"
+        "template <class P> int f(int wm, int wn) { const int m = wm * P::FM; return wn * P::FN; }",
+    ),
+    (
+        "B + z * s.b",
+        "B + z * s.a",
+        "struct Far { long a, b; };\nvoid f(float* A, float* B, Far s, int z) { p = A + z * s.a; q = B + z * s.b; }",
+    ),
+    (
+        "list[b] * 32 + s",
+        "b * 32 + s",
+        "void f(const int* list, int n, int s) { for (int b = 0; b < n; ++b) {\n"
+        "  g(list[b] * 32);\n  h(list[b] * 32 + s);\n} }",
+    ),
+    (
+        "(k0 + s)",
+        "(b * 32 + s)",
+        "void f(const int* list, int n, int s) { for (int b = 0; b < n; ++b) {\n  const int k0 = list[b] * 32;\n"
+        "  h(k0 + s);\n} }",
+    ),
+    (
+        "till(lengths[seq], c)",
+        "till(c, c)",
+        "void f(const int* lengths, int c) { const int seq = blockIdx.z; till(lengths[seq], c); }",
+    ),
+    (
+        "o1[r] *= keep;",
+        "",
+        "void f(v8 o0, v8 o1, v8 p) { for (int r = 0; r < 8; ++r) {\n"
+        "  const float keep = g(r);\n  o0[r] *= keep;\n  o1[r] *= keep;\n}\n"
+        "  o0 = wmma(p, p, o0);\n  o1 = wmma(p, p, o1); }",
+    ),
+    (
+        "for (auto& lp_each : acc) lp_each *= c;",
+        "",
+        "void f(float x, float c) { float acc[4] = {}, l = 0.0f; for (;;) {\n  l = l * c + x;\n"
+        "  for (auto& lp_each : acc) lp_each *= c;\n  for (int i = 0; i < 4; ++i) acc[i] += g(i);\n} }",
+    ),
+    ("o * fa +", "o +", "float f(float o, float x, float fa, float fb) { o = o * fa + x * fb; return o; }"),
+    (
+        "(stage ^ 1) * BYTES",
+        "stage * BYTES",
+        "void f(char* lds, int stage) { put(lds + (stage ^ 1) * BYTES, stage); }",
+    ),
+    (
+        "step(acc, now); h();",
+        "h();",
+        "void f(int K) { v8 acc, now; for (int k = 0; k < K; ++k) { v8 then = g(k); step(acc, now); now = then; }"
+        " step(acc, now); h(); }",
+    ),
+    (
+        "stage ^= 1; }",
+        "}",
+        "void f(int n) { int stage = 0; for (int d = 0; d < n; ++d) { use(lds[stage], d); stage ^= 1; } }",
+    ),
+    (
+        "if (lane < 1) before = 0;",
+        "",
+        "void f(float x) { const int lane = g(); float before = __shfl_up(x, 1, 64);"
+        " if (lane < 1) before = 0; h(before); }",
+    ),
+    ("(lane >> 3 & 1) * 8", "(lane >> 3) * 8", "int f(int lane) { return (lane >> 3 & 1) * 8; }"),
+    ("lane >> 5;", "lane >> 4 & 1;", "void f(int lane) { const int half = lane >> 5; g(half); }"),
+    ("w ^ (r >> 1)", "w ^ (r & 31)", "int f(int r, int w) { return r * 32 + (w ^ (r >> 1)); }"),
+    ("expf(-g)", "expf(g)", "float f(float g) { return g / (1.0f + expf(-g)); }"),
+    ("(t % S) * D", "t * D", "float* f(float* p, int t, int S, int D) { return p + (t % S) * D; }"),
+    (
+        "high = min(B, rows - first)",
+        "high = B",
+        "void f(int i, int rows, int B) { const int first = i / B * B; const int high = min(B, rows - first);"
+        " g(first, high); }",
+    ),
+    ("a * s + b;", "(a + b) * s;", "float f(float a, float b, float s) { return a * s + b; }"),
+    (
+        "q.x, 1);\n  u(b, 8, q.y",
+        "q.y, 1);\n  u(b, 8, q.x",
+        "void f(v2 q) {\n  u(b, 0, q.x, 1);\n  u(b, 8, q.y, 1); }",
+    ),
+    (
+        "(row + line) * pitch",
+        "line * pitch",
+        "struct Reader {\n  int row, line, pitch;\n  int at(int k) { return (row + line) * pitch + k; }\n};",
+    ),
+    (
+        "col < cols_ && k < depth_",
+        "col < cols_",
+        "struct Rows { int rows_, depth_; bool has(int row, int k) { return row < rows_ && k < depth_; } };\n"
+        "struct Cols { int cols_, depth_; bool has(int col, int k) {"
+        " const bool ok = col < cols_ && k < depth_; return ok; } };",
+    ),
+    (
+        "o.sum * expf(o.peak - top)",
+        "o.sum",
+        "struct Piece { float sum, peak;\n  void merge(Piece o) { const float top = fmaxf(peak, o.peak);"
+        " sum = sum * expf(peak - top) + o.sum * expf(o.peak - top); } };",
+    ),
+    ("(A_ALL + B_ALL)", "A_ALL", "void f(int s) { const int A_ALL = 8, B_ALL = 4; g(s * (A_ALL + B_ALL)); }"),
+    ("0x07060302u", "0x03020706u", "unsigned f(unsigned a, unsigned b) { return perm(a, b, 0x07060302u); }"),
+    ("0xc)", "0x8)", "float f(float x) { return dpp(x, 0xc); }"),
+    (
+        "CEIL_DIV(K, 32)",
+        "K / 32",
+        "#define CEIL_DIV(a, b) (((a) + (b) - 1) / (b))\n"
+        "int f(int K, int N) { g(CEIL_DIV(N, 32)); return CEIL_DIV(K, 32); }",
+    ),
+    (
+        "else atomicAdd(&counts[b], sum);",
+        "else counts[b] += sum;",
+        "void f(int* counts, int b, int sum) { if (b < 0) g(sum); else atomicAdd(&counts[b], sum); }",
+    ),
 )
 """The same for more kinds of mistakes, each in a function of its own."""
 

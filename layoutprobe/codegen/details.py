@@ -1,0 +1,153 @@
+"""Details that are mistaken: a bit too many of a number, a table that is not asked, a sign, a clamp."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+
+from layoutprobe.codegen.expressions import Rewrite, Spot
+from layoutprobe.codegen.families import switches
+from layoutprobe.codegen.tree import Node
+
+_MOST = 8
+
+
+def masks(spot: Spot) -> Iterator[Rewrite]:
+    """The lowest bits alone of what is shifted or divided, and the reverse; other bits in what is XORed."""
+    for node in spot.tree.walk():
+        quotient = re.fullmatch(r"(.*[^\s])\s*(?:>>|/)\s*(\d{1,2})u?", spot.text(node), re.DOTALL)
+        if node.kind in ("shift", "product") and quotient and "integer" in spot.sorts(node):
+            first = spot.start(node)
+            text = spot.source.slice(first, node.last)
+            bits = ("& 1", "& 3", "& 7") if node.kind == "shift" else ("% 2", "% 4", "% 8")
+            for nth, part in enumerate(bits):
+                yield replace(spot.replace(first, node.last, f"({text} {part})", "masks"), rank=0.2 * nth)
+        if node.kind == "and" and len(node.parts) == 2 and node.parts[0].kind == "shift":
+            yield from _whole_shift(spot, node)
+        if node.kind == "xor":
+            yield from (one for part in node.parts for one in _other_bits(spot, part))
+
+
+def _whole_shift(spot: Spot, node: Node) -> Iterator[Rewrite]:
+    """`lane >> 5` for `lane >> 4 & 1`."""
+    shift = node.parts[0]
+    found = re.fullmatch(r"\d", spot.text(shift.parts[-1]))
+    if found and len(shift.parts) == 2:
+        head = spot.text(shift.parts[0])
+        for by in (int(found[0]) + 1, int(found[0]) - 1, int(found[0])):
+            if by >= 0:
+                yield replace(spot.replace(node.first, node.last, f"{head} >> {by}", "masks"), rank=0.3)
+
+
+_BITS = ("& 7", "& 3", "& 15", ">> 1", ">> 2", "& 31", ">> 3")
+
+
+def _other_bits(spot: Spot, part: Node) -> Iterator[Rewrite]:
+    """Another part of a row in what a column is XORed with."""
+    inner = part.parts[0] if part.kind == "group" and len(part.parts) == 1 else part
+    pair = inner.kind in ("and", "shift", "product") and len(inner.parts) == 2
+    plain = inner.kind == "leaf" and not inner.parts and inner.last == inner.first + 1
+    if (pair and spot.text(inner.parts[1]).isdigit()) or (plain and "integer" in spot.sorts(inner)):
+        head = spot.text(inner.parts[0]) if pair else spot.text(inner)
+        for nth, bits in enumerate(_BITS):
+            new = spot.replace(part.first, part.last, f"({head} {bits})", "masks")
+            yield replace(new, rank=0.4 + 0.15 * nth)
+
+
+def tables(spot: Spot) -> Iterator[Rewrite]:
+    """What a table of integers holds for a number, in its place: `list[b]` for `b`, `lengths[seq]` for `n`."""
+    tokens = spot.source.tokens
+    held = [name for name, sort in spot.scope.elements.items() if sort == "integer" and name in spot.names]
+    near = [one.text for one in spot.names.values() if one.sort == "integer" and "." not in one.text]
+    own = [one for one in spot.scope.operands if one.first in spot.within and one.sort == "integer"]
+    for table in islice(held, _MOST):
+        unused = table in spot.scope.unused
+        for one in own:
+            behind = tokens[one.last].text if one.last < len(tokens) else ""
+            inside = tokens[max(one.first - 2, 0)].text == table
+            if inside or behind in ("[", "=", "++", "--") or spot.source.defines(one.last - 1):
+                continue
+            for nth, index in enumerate([one.text, *(near[:_MOST] if unused else ())]):
+                new = spot.replace(one.first, one.last, f"{table}[{index}]", "tables")
+                yield replace(new, rank=0.1 * nth + 0.8 * (not unused and not _asked(spot, table, index)))
+
+
+def _asked(spot: Spot, table: str, index: str) -> bool:
+    """Whether the function reads a table at an index elsewhere."""
+    return re.search(rf"\b{table}\s*\[\s*{re.escape(index)}\s*\]", spot.source.text) is not None
+
+
+def signs(spot: Spot) -> Iterator[Rewrite]:
+    """The argument of an exponential, and of what is made of one, with the other sign."""
+    tokens = spot.source.tokens
+    for node in spot.tree.walk():
+        named = node.kind == "call" and len(node.parts) == 1
+        if named and re.search(r"exp|tanh|erf|sigmoid|sin", tokens[node.first - 1].text, re.I):
+            text = spot.text(node.parts[0])
+            plain = node.parts[0].kind == "leaf"
+            other = (
+                text[1:].lstrip() if text.startswith("-") and plain else f"-{text}" if plain else f"-({text})"
+            )
+            yield spot.replace(node.parts[0].first, node.parts[0].last, other, "signs")
+
+
+def clamps(spot: Spot) -> Iterator[Rewrite]:
+    """`min(BAND, rows - first)` for `BAND`: the last of what is taken in steps is smaller, where a start says so."""
+    tree = spot.tree
+    value = tree.parts[-1] if tree.kind == "assignment" and spot.operator(tree, 1) == "=" else None
+    if value is None or value.kind != "leaf" or value.parts or spot.sorts(value) != {"integer"}:
+        return
+    step = spot.text(value)
+    starts = [name for name in _steps_by(spot, step) if name in spot.names]
+    known = [one.text for one in spot.names.values() if one.sort == "integer" and not one.text.isupper()]
+    known = [*(name for name in known if name in spot.scalars), *known]
+    for start in starts[:2]:
+        for extent in [name for name in dict.fromkeys(known) if name not in (start, step)][:_MOST]:
+            yield spot.replace(value.first, value.last, f"min({step}, {extent} - {start})", "clamps")
+
+
+def _steps_by(spot: Spot, step: str) -> Iterator[str]:
+    """Names that are multiples of a constant, or go on by it."""
+    for tree in spot.statements:
+        if tree.first < spot.within.start:
+            for node in tree.walk():
+                if node.kind == "assignment" and len(node.parts) == 2:
+                    text = spot.text(node.parts[1])
+                    if re.search(rf"\*\s*{re.escape(step)}\b|\b{re.escape(step)}\s*\*", text) or text == step:
+                        yield spot.source.tokens[node.parts[0].last - 1].text
+
+
+def next_to(spot: Spot) -> Iterator[Rewrite]:
+    """A word exchanged with that of the next statement, where the two differ in few."""
+    source, tokens, own = spot.source, spot.source.tokens, spot.within
+    if own.stop + 1 >= len(tokens) or tokens[own.stop].text != ";":
+        return
+    other = source.around(own.stop + 1)
+    if len(other) != len(own) or other.start != own.stop + 1 or len(own) > _LONGEST:
+        return
+    pairs = [(i, j) for i, j in zip(own, other, strict=True) if tokens[i].text != tokens[j].text]
+    if not 2 <= len(pairs) <= _MOST_WORDS or any(tokens[i].kind != tokens[j].kind for i, j in pairs):
+        return
+    for i, j in pairs:
+        middle = source.text[tokens[i].end : tokens[j].start]
+        yield spot.replace(i, j + 1, f"{tokens[j].text}{middle}{tokens[i].text}", "next")
+
+
+_LONGEST, _MOST_WORDS = 60, 4
+
+
+def both(spot: Spot) -> Iterator[Rewrite]:
+    """The other part as well, where names come in pairs: `A_ELEMS + B_ELEMS` for `A_ELEMS`."""
+    own = {one.text for one in spot.scope.operands if one.first in spot.within}
+    for one in spot.scope.operands:
+        if (
+            one.first in spot.within
+            and one.sort == "integer"
+            and len(one.text) > 2
+            and one.text not in spot.scalars
+        ):
+            for names in switches(spot, [one]):
+                if names[one.text] not in own:
+                    yield spot.replace(one.first, one.last, f"({one.text} + {names[one.text]})", "both")

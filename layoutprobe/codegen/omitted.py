@@ -1,0 +1,196 @@
+"""Statements that a kernel lacks: a factor for another sum, the other buffer's turn, a last step, a lane's zero."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+
+from layoutprobe.codegen.expressions import Rewrite, Spot, indent
+from layoutprobe.codegen.scope import declarations
+from layoutprobe.codegen.tree import Node
+
+_MOST = 4
+"""Names or calls of each sort."""
+
+
+def omitted(spot: Spot) -> Iterator[Rewrite]:
+    """Statements that may be lacking behind this one, or at the end of the loop that it is in."""
+    yield from _scaled_too(spot)
+    yield from _turns(spot)
+    yield from _identities(spot)
+    yield from _last_steps(spot)
+
+
+def _behind(spot: Spot, text: str) -> Rewrite:
+    end = spot.source.tokens[min(spot.within.stop, len(spot.source.tokens) - 1)].end
+    return Rewrite(end, end, f"\n{indent(spot.source, spot.within.start)}{text}", "omitted")
+
+
+def _ends(spot: Spot) -> bool:
+    tokens, stop = spot.source.tokens, spot.within.stop
+    return stop < len(tokens) and tokens[stop].text == ";"
+
+
+def _scaled_too(spot: Spot) -> Iterator[Rewrite]:
+    """`acc *= c;` for each sum of the function that is not scaled, where another one is."""
+    tree = spot.tree
+    if tree.kind != "assignment" or len(tree.parts) != 2 or not _ends(spot):
+        return
+    target, value = tree.parts
+    name = spot.source.tokens[target.first].text
+    factor, subscript = _factor(spot, target, value), spot.source.slice(target.first + 1, target.last)
+    if not factor or name in factor or re.search(r"\+\+|--", subscript):
+        return
+    scaled = {spot.source.tokens[one.parts[0].first].text for one in spot.statements if _scales(spot, one)}
+    for other in _sums(spot):
+        if other not in scaled | {name} and other in spot.names:
+            for text in _times(spot, other, subscript, factor):
+                yield _behind(spot, text)
+
+
+def _factor(spot: Spot, target: Node, value: Node) -> str:
+    """By what a sum is scaled in an assignment: `l *= c`, `l = l * c + s`; "" for none."""
+    if spot.operator(spot.tree, 1) == "*=":
+        return spot.text(value)
+    first = value.parts[0] if value.kind == "sum" else value
+    if spot.operator(spot.tree, 1) != "=" or first.kind != "product" or len(first.parts) != 2:
+        return ""
+    own, (one, other) = spot.text(target), first.parts
+    if spot.operator(first, 1) != "*" or own not in (spot.text(one), spot.text(other)):
+        return ""
+    return spot.text(other if spot.text(one) == own else one)
+
+
+def _scales(spot: Spot, tree: Node) -> bool:
+    """Whether a statement multiplies what it assigns to."""
+    if tree.kind != "assignment" or len(tree.parts) != 2:
+        return False
+    target, value = tree.parts
+    own = spot.text(target)
+    return spot.operator(tree, 1) == "*=" or any(
+        node.kind == "product" and own in {spot.text(part) for part in node.parts} for node in value.walk()
+    )
+
+
+def _sums(spot: Spot) -> list[str]:
+    """Variables that a statement of the function adds to, or a call that is given them: `o = wmma(p, v, o)`."""
+    found = dict[str, None]()
+    for tree in spot.statements:
+        if tree.kind != "assignment" or len(tree.parts) != 2 or tree.parts[0].first >= tree.parts[0].last:
+            continue
+        target, value = tree.parts
+        head, own = target.first, spot.text(target)
+        while spot.source.tokens[head].text in ("for", "if", "else") and head + 1 < target.last:
+            head = spot.source.partner.get(head + 1, head) + 1
+        own = spot.source.slice(head, target.last)
+        again = any(spot.text(part) == own for node in value.walk() for part in node.parts)
+        if head < target.last and (spot.operator(tree, 1) == "+=" or again):
+            found.setdefault(spot.source.tokens[head].text)
+    return list(found)[:_MOST]
+
+
+def _times(spot: Spot, name: str, subscript: str, factor: str) -> Iterator[str]:
+    sizes = _sizes(spot, name)
+    if subscript and not sizes:
+        yield f"{name}{subscript} *= {factor};"
+    if not sizes:
+        yield f"{name} *= {factor};"
+    elif sizes <= _MOST_SIZES:
+        each = [name, *("lp_" + "row" * (n + 1 < sizes) + "each" * (n + 1 == sizes) for n in range(sizes))]
+        loops = "".join(f"for (auto& {b} : {a}) " for a, b in pairwise(each))
+        yield f"{loops}{each[-1]} *= {factor};"
+        if subscript:
+            yield f"{name}{subscript} *= {factor};"
+
+
+_MOST_SIZES = 2
+
+
+def _sizes(spot: Spot, name: str) -> int:
+    """How many extents an array is declared with."""
+    tokens = spot.source.tokens
+    at = next(
+        (i for i, _ in declarations(spot.source) if tokens[i].text == name and i in spot.function), None
+    )
+    count = 0
+    while at is not None and tokens[at + 1].text == "[" and at + 1 in spot.source.partner:
+        at, count = spot.source.partner[at + 1], count + 1
+    return count
+
+
+def _turns(spot: Spot) -> Iterator[Rewrite]:
+    """`stage ^= 1;` at the end of a loop, for what is declared as 0 before it and never changed; or at the others."""
+    source, tokens = spot.source, spot.source.tokens
+    block = source.block_around(spot.within.start)
+    for i, sort in declarations(source):
+        name = tokens[i].text
+        fresh = i in spot.function and sort == "integer" and tokens[i + 1].text == "="
+        if not fresh or i >= spot.within.start or tokens[i + 2].text not in ("0", "1"):
+            continue
+        uses = [j for j in spot.function if tokens[j].text == name and j != i]
+        changed = any(
+            tokens[j + 1].text in _CHANGES or tokens[j - 1].text in ("++", "--")
+            for j in uses
+            if j + 1 < len(tokens)
+        )
+        if changed or not any(j in spot.within for j in uses):
+            continue
+        steps = [f"{name} ^= 1;"]
+        steps += [f"{m[0]};" for m in re.finditer(rf"\b{name} = [^;]*\b{name}\b[^;]*", source.text)]
+        while block is not None and block[0] > i:
+            opened = source.partner.get(block[0] - 1, 0)
+            if opened and tokens[opened - 1].text in ("for", "while"):
+                end = tokens[block[1] - 1].end
+                blanks = indent(source, block[1] - 1)
+                yield from (Rewrite(end, end, f"\n{blanks}{step}", "omitted") for step in steps[:2])
+            block = source.block_around(block[0])
+        return
+
+
+_CHANGES = ("=", "^=", "+=", "-=", "|=", "&=", "%=", "++", "--")
+
+
+def _identities(spot: Spot) -> Iterator[Rewrite]:
+    """Zero in the lanes that have none before them, behind a shuffle from below."""
+    tree = spot.tree
+    found = re.search(r"__shfl_up\w*\(.*?,\s*(\w+)\s*(?:,[^,()]*)?\)", spot.text(tree), re.DOTALL)
+    if tree.kind != "assignment" or found is None or not _ends(spot):
+        return
+    name = spot.source.tokens[tree.parts[0].last - 1].text
+    lanes = [
+        one.text
+        for one in spot.names.values()
+        if re.search(r"lane", one.text, re.I) and one.sort == "integer"
+    ]
+    for lane in [*lanes[:2], "(threadIdx.x % warpSize)"][:2]:
+        yield _behind(spot, f"if ({lane} < {found[1]}) {name} = 0;")
+
+
+def _last_steps(spot: Spot) -> Iterator[Rewrite]:
+    """A call of a loop's body once more behind the loop, or before it: a pipeline's last step, or its first."""
+    source, tokens, tree = spot.source, spot.source.tokens, spot.tree
+    block = source.block_around(spot.within.start)
+    opened = source.partner.get(block[0] - 1, 0) if block is not None else 0
+    if block is None or not opened or tokens[opened - 1].text not in ("for", "while") or not _ends(spot):
+        return
+    value = tree.parts[1] if tree.kind == "assignment" and len(tree.parts) == 2 else tree
+    calls = (
+        value.kind == "leaf"
+        and value.parts
+        and value.parts[-1].kind == "call"
+        and value.parts[-1].last == value.last
+    )
+    if not calls or any(i in spot.within for i, _ in declarations(source)) or len(spot.within) <= _SHORTEST:
+        return
+    text = f"{source.slice(spot.within.start, spot.within.stop)};"
+    used = {one.text.partition(".")[0] for one in spot.scope.operands if one.first in spot.within}
+    for at, known in ((block[1], spot.scope.at(block[1])), (opened - 1, spot.scope.at(opened - 1))):
+        if used & {name for name, *_ in spot.scope.ranges} <= known.keys():
+            offset = tokens[at].end if at == block[1] else tokens[at].start
+            new = f"\n{indent(source, block[1])}{text}" if at == block[1] else f"{text}\n{indent(source, at)}"
+            yield replace(Rewrite(offset, offset, new, "omitted"), rank=0.3 * (at != block[1]))
+
+
+_SHORTEST = 4
