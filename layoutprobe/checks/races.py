@@ -25,6 +25,7 @@ from layoutprobe.observe.who import Who
 from layoutprobe.place import Place
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
+from layoutprobe.trace.formal_races import formal_in_lds, without_formal
 from layoutprobe.trace.lds_tiles import in_turns
 from layoutprobe.trace.missing_barriers import missing_barriers
 from layoutprobe.trace.orders import in_orders_of_workgroups
@@ -57,7 +58,9 @@ memory is followed over the whole launch: a wave that loads what another one sto
 another one loads or stores (with other values), must be ordered against it. Within a workgroup barriers
 do that, in WGP mode with a wait for the stores before and a fence after; between workgroups counters and
 flags: the giver waits for its stores before it signals, and the taker invalidates its caches after the
-signal has come (LLVM AMDGPUUsage, "Memory Model"). That a wave looks at the value of an atomic is taken
+signal has come (LLVM AMDGPUUsage, "Memory Model"). A load that nothing orders harms nobody where what it
+gets is dropped: a vector that reaches into the next row, and is masked. That is seen in a run in which it is
+undefined. That a wave looks at the value of an atomic is taken
 for granted. Flags, counters and locks in LDS order what the waves of a workgroup do to LDS, in loops that
 only wait and by atomics that return; for global memory a signal in LDS is not seen. An LDS access that was
 not waited for before the barrier is reported by `waits`. Evidence: emulated."""
@@ -157,6 +160,11 @@ def run(subject: Subject) -> CheckResult:
         return CHECK.skipped("the kernel uses no LDS, and no two waves share what one of them stores")
     early = {fault.place.pc for fault in recorded.astray if fault.place.lds_byte is not None}
     races = [_as_meant(c, early) for c in record.races if not c.late]
+    unused = [c for c in races if c.kind != "WAW"]
+    if unused and formal_in_lds(subject, record):
+        races = [c for c in races if c.kind == "WAW"]
+    else:
+        unused = []
     if early and races:  # which tiles a workgroup takes, it was told too early
         in_global = []
     if record.apart:  # the races that follow from it are no findings of their own
@@ -175,17 +183,18 @@ def run(subject: Subject) -> CheckResult:
         return CHECK.undecided("the kernel executes more LDS accesses than are followed", metrics=metrics)
     if not handed.complete and not findings:
         return CHECK.undecided("waves signal each other more than is followed", metrics=metrics)
-    reason = _waves(subject)
-    if met and not findings:
-        reason += f"; {len(met)} pair(s) of instructions meet in global memory, in order"
+    reason = _waves(subject) + ("" if findings else _meetings(met, len(unused)))
     return CHECK.found(findings, reason, metrics=metrics)
 
 
 def _handed(subject: Subject) -> Handovers:
     """What waves hand to each other in global memory; of an order of workgroups in which something is not ordered."""
-    plain = subject.plain().record(Handovers)
+    plain = without_formal(subject, subject.plain().record(Handovers), "")
     if not plain.unordered:
-        others = (other.record(Handovers) for other in in_orders_of_workgroups(subject, HandoverObserver))
+        others = (
+            without_formal(subject, other.record(Handovers), other.spec.order)
+            for other in in_orders_of_workgroups(subject, HandoverObserver)
+        )
         return next((other for other in others if other.unordered), plain)
     return plain
 
@@ -193,6 +202,16 @@ def _handed(subject: Subject) -> Handovers:
 def cleared(subject: Subject) -> CheckResult:
     """See Check."""
     return CHECK.holds(f"{_waves(subject)}; no two waves meet but with a barrier between")
+
+
+def _meetings(met: Sequence[Handover], unused: int) -> str:
+    """Accesses that might have been races; `unused`: loads of LDS among them, whose value nobody uses."""
+    in_order = sum(one.order != "unused" for one in met)
+    unused += len(met) - in_order
+    told = f"; {in_order} pair(s) of instructions meet in global memory, in order" if in_order else ""
+    return told + (
+        f"; {unused} with nothing between them, but what is loaded is never used" if unused else ""
+    )
 
 
 def _waves(subject: Subject) -> str:
@@ -364,8 +383,7 @@ _GRAVITY = ("load", "overwrites a store", "overwrites a load", "mix", "lanes")
 def _by_buffer(met: Sequence[Handover]) -> list[list[Handover]]:
     """What is not ordered, by buffer: one fault shows in many pairs. What tells most comes first."""
     grouped: dict[str, list[Handover]] = {}
-    unordered = (one for one in met if one.order != "ordered")
-    for one in sorted(unordered, key=lambda one: _GRAVITY.index(one.kind)):
+    for one in sorted((one for one in met if one.matters), key=lambda one: _GRAVITY.index(one.kind)):
         grouped.setdefault(one.buffer, []).append(one)
     return list(grouped.values())
 

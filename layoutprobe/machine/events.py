@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 Told = tuple[Callable[..., None], ...]
 """Methods of observers, in the order in which the observers were given."""
 
@@ -22,6 +25,7 @@ class Events:
     walked: Told = ()
     step: Told = ()
     access: Told = ()
+    doubt: tuple[Callable[..., NDArray[np.uint32] | None], ...] = ()
     matrix: Told = ()
     matrix_done: Told = ()
     indexed: Told = ()

@@ -117,6 +117,10 @@ class Observer:
     def access(self, c: Cohort, inst: Inst, place: Addresses, size: int, *, store: bool) -> None:
         """Lanes are about to load from or store to a memory; a read-modify-write is a store."""
 
+    def doubt(self, c: Cohort, place: Addresses, size: int) -> NDArray[np.uint32] | None:
+        """Lanes are about to get into VGPRs what they load: which bits of it are to be taken for undefined, [wave,
+        lane, dword], beside those that are; None for none. Who is asked changes the run."""
+
     def matrix(self, c: Cohort, inst: Inst) -> None:
         """A matrix instruction is about to execute."""
 

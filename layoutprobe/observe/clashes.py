@@ -7,6 +7,7 @@ from typing import Literal
 
 from layoutprobe.isa.inst import Inst
 from layoutprobe.observe.barriers import ApartBarriers, SkippedBarrier
+from layoutprobe.observe.doubts import Cells
 from layoutprobe.observe.who import Who
 
 ClashKind = Literal["RAW", "WAR", "WAW"]
@@ -73,6 +74,7 @@ class LdsRecord:
         complete: False where the kernel was too large to follow to its end, or accesses were less
             aligned than their width, so that granules cannot tell them apart.
         skipped: see SkippedBarrier.
+        raced: what is stored while no barrier orders it against another wave's load: see `doubts.Stored`.
     """
 
     races: tuple[Clash, ...]
@@ -85,10 +87,13 @@ class LdsRecord:
     early: tuple[Clash, ...]
     complete: bool
     skipped: tuple[SkippedBarrier, ...] = ()
+    raced: Cells = ()
 
 
 HandoverKind = Literal["load", "overwrites a load", "overwrites a store", "mix", "lanes"]
-Ordering = Literal["ordered", "unordered", "too early", "stale"]
+WITH_LOAD: tuple[HandoverKind, ...] = ("load", "overwrites a load")
+"""One of the two loads."""
+Ordering = Literal["ordered", "unordered", "too early", "stale", "unused"]
 
 
 @dataclass(frozen=True)
@@ -103,7 +108,7 @@ class Handover:
         giver, taker: the waves that executed them.
         order: "ordered"; "unordered"; "too early": the second wave got a signal of the first, which the first
             had given before its access was done; "stale": ordered, but nothing makes the second wave's caches
-            forget what they hold.
+            forget what they hold; "unused": nothing orders them, and what the load gets is never used.
         count: how many granules of lanes did this.
         buffer: the allocation.
     """
@@ -116,6 +121,11 @@ class Handover:
     order: Ordering
     count: int
     buffer: str
+
+    @property
+    def matters(self) -> bool:
+        """What comes of them is open."""
+        return self.order not in ("ordered", "unused")
 
     @property
     def within(self) -> bool:
@@ -131,13 +141,15 @@ class Handovers:
         found: in the order in which they happened.
         harmless: stores of values that another wave had stored already.
         complete: False where the waves signal each other more than is followed.
+        raced: what is stored while nothing orders it against another wave's load: see `doubts.Stored`.
     """
 
     found: tuple[Handover, ...]
     harmless: int
     complete: bool
+    raced: Cells = ()
 
     @property
     def unordered(self) -> tuple[Handover, ...]:
         """Those of several waves that nothing orders."""
-        return tuple(met for met in self.found if met.order != "ordered" and met.kind != "lanes")
+        return tuple(met for met in self.found if met.matters and met.kind != "lanes")

@@ -14,7 +14,7 @@ from layoutprobe.engine.base import Grain
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.observe.counters import operation, waits
-from layoutprobe.observe.handover import GLOBAL
+from layoutprobe.observe.granules import GLOBAL
 from layoutprobe.observe.lds_access import granule_shift
 
 

@@ -13,6 +13,8 @@ import numpy as np
 from layoutprobe.machine.memory import Region
 from layoutprobe.machine.registers import Array
 
+GLOBAL = ("FLAT", "GLOBAL", "MUBUF")
+"""Encodings whose accesses say how fine granules of global memory are."""
 _ALIGNED = 16
 """Bytes: an allocation keeps its place within so many, so that accesses cover the granules that they did."""
 

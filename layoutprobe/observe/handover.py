@@ -32,8 +32,9 @@ from layoutprobe.machine.observer import Moves
 from layoutprobe.machine.program import Block, Program
 from layoutprobe.machine.registers import Array
 from layoutprobe.numbers.distinct import distinct
-from layoutprobe.observe.clashes import Handover, HandoverKind, Handovers, Ordering
-from layoutprobe.observe.granules import Granules
+from layoutprobe.observe.clashes import WITH_LOAD, Handover, HandoverKind, Handovers, Ordering
+from layoutprobe.observe.doubts import Stored
+from layoutprobe.observe.granules import GLOBAL, Granules
 from layoutprobe.observe.happens_before import KNOWN, SEEN, Order, coherent, effects
 from layoutprobe.observe.lds_access import Store, granule_shift
 from layoutprobe.observe.lds_flags import polls_of
@@ -47,7 +48,6 @@ Stamps = NDArray[np.int64]
 _SITE, _TIME = 24, 38
 _WAVE_MASK = (1 << _SITE) - 1
 _SITE_MASK = (1 << _TIME - _SITE) - 1
-GLOBAL = ("FLAT", "GLOBAL", "MUBUF")
 _MEMORY = Kind.GLOBAL | Kind.BUFFER | Kind.FLAT | Kind.SMEM
 _KEPT = 4
 MAX_ASIDE = 64 << 20
@@ -81,6 +81,7 @@ class HandoverObserver(WaveCounter):
         self._waves_now: NDArray[np.int64] = np.zeros(0, np.int64)
         self._coming: tuple[Inst, ...] = ()  # waits and fences of the block that runs
         self._granules = Granules((), 2)
+        self._raced = Stored()
         self._data: frozenset[int] = frozenset()  # loads from behind the caches that are no signals
         self._waiting: frozenset[int] = frozenset()  # atomics that take a lock, or wait for a signal
 
@@ -145,7 +146,7 @@ class HandoverObserver(WaveCounter):
     def record(self) -> Handovers:
         """See Recorder."""
         complete = self._order is None or self._order.complete
-        return Handovers(tuple(self._found.values()), self._harmless, complete)
+        return Handovers(tuple(self._found.values()), self._harmless, complete, self._raced.cells)
 
     def _catch_up(self, pc: int | None = None) -> None:
         """The waits and fences that the running block has executed: all of them, or those before an address."""
@@ -394,6 +395,8 @@ class HandoverObserver(WaveCounter):
         givers, takers = ((x & _WAVE_MASK) - 1 for x in (a, b))
         seen = order.ordered(givers, a >> _TIME, takers, SEEN) & (kind != "lanes")
         fine = order.ordered(givers, a >> _TIME, takers, level) if level != SEEN else seen
+        if kind in WITH_LOAD and not fine.all():
+            self._raced.note(at[~fine], (givers if kind == "load" else takers)[~fine])
         pairs = (a >> _SITE & _SITE_MASK) << 2 | seen << 1 | fine
         for _, i, count in zip(*np.unique(pairs, return_index=True, return_counts=True), strict=True):
             giver, taker = int(givers[i]), int(takers[i])

@@ -43,6 +43,7 @@ from layoutprobe.observe.barriers import BarrierWatch
 from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.clashes import Clash, ClashKind, LdsRecord, Touch
 from layoutprobe.observe.counters import LONGEST
+from layoutprobe.observe.doubts import Stored, lds_cells
 from layoutprobe.observe.lds_access import Store, granule_shift, straddles
 from layoutprobe.observe.lds_flags import Flags, asks, polls_of
 from layoutprobe.observe.lds_stamps import (
@@ -96,6 +97,7 @@ class LdsObserver(Recorder):
         self._kept = Kept(0)
         self._recent: dict[tuple[int, int], deque[Recent]] = {}  # PC, first wave -> last accesses
         self._early: dict[tuple[object, ...], Clash] = {}
+        self._raced, self._batch = Stored(), -1
         self._numbers: Stamps | None = (
             None  # [which, granule] of the last direct load, and of the last reader
         )
@@ -111,6 +113,7 @@ class LdsObserver(Recorder):
         """See Observer."""
         self._outstanding.batch(machine, program)
         self._barriers.batch(machine)
+        self._batch += 1
         self._machine = machine
         self._split, self._ahead = any(inst.kind == Kind.ARRIVE for inst in program.insts), False
         self._shift = granule_shift(program.accesses)
@@ -199,6 +202,7 @@ class LdsObserver(Recorder):
             tuple(self._early.values()),
             self._complete,
             self._barriers.skipped(),
+            self._raced.cells,
         )
 
     # Accesses.
@@ -429,6 +433,11 @@ class LdsObserver(Recorder):
                 self._overwrites.append(known)
             if kind == "WAW":
                 self._suspect[at] = 1 + self._overwrites.index(known)
+        if kind != "WAW" and which.any():
+            a, b = (np.broadcast_to(stamps, cells.shape)[which] for stamps in (first, second))
+            load, store = (b, a) if kind == "RAW" else (a, b)
+            interval = (load >> INTERVAL) - (load >> BETWEEN & 1)
+            self._raced.note(lds_cells(cells[which], self._batch, interval), wave_of(store))
 
     def _pairs(
         self, kind: ClashKind, which: Array, first: Stamps, second: Stamps, cells: Array

@@ -111,6 +111,9 @@ def load_into(c: Cohort, place: Addresses, width: Width, target: Operand, first:
     data = place.memory.data.gather(place.offsets, width.size, place.low_bits)
     write_loaded(c, index, data, width, c.regs.u, c.regs.h, place.mask)
     undefined = place.memory.undefined(place.offsets, width.size, place.low_bits)
+    for ask in c.machine.events.doubt:
+        if (bits := ask(c, place, width.size)) is not None:
+            undefined = bits if undefined is None else undefined | bits
     registers = range(256 + index, 256 + index + (width.size + 3) // 4)
     lose_half(c, index, width, place.mask)
     if undefined is None:

@@ -51,6 +51,7 @@ class RunSpec:
             and a fault is the answer.
         again: the second of two such launches, which finds these buffers as the first has left them; a fault is the
             answer.
+        doubted: some of what it loads is undefined, as an observer says; a fault is the answer.
     """
 
     inputs: str = "integers"
@@ -60,11 +61,12 @@ class RunSpec:
     order: str = ""
     alone: frozenset[int] = frozenset()
     again: tuple[str, ...] = ()
+    doubted: bool = False
 
     @property
     def asks_only(self) -> bool:
         """A fault of this run is an answer, and no finding."""
-        return bool(self.order or self.alone or self.again) or asks_only(self.inputs)
+        return bool(self.order or self.alone or self.again or self.doubted) or asks_only(self.inputs)
 
 
 @dataclass(frozen=True, eq=False)

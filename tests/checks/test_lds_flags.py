@@ -59,8 +59,19 @@ def test_every_kernel_of_the_file_is_judged() -> None:
     assert set(code.kernels) == {*RIGHT, *WRONG}
 
 
+USED = """
+  v_cmp_ne_u32_e32 vcc_lo, 77, v4
+  s_cbranch_vccz over
+  s_nop 0
+over:
+"""
+"""Something depends on what was loaded into v4: races of loads whose values nobody uses are none."""
 OUT_OF_LINE = """
   v_mov_b32_e32 v2, 0
+  v_mov_b32_e32 v4, 0
+  ds_store_b32 v2, v2
+  s_waitcnt lgkmcnt(0)
+  s_barrier
   v_cmp_ne_u32_e32 vcc_lo, 0, v0
   s_mov_b32 s9, exec_lo
   s_and_b32 exec_lo, s9, vcc_lo
@@ -69,7 +80,7 @@ OUT_OF_LINE = """
 done:
   s_branch end
 others:
-  ds_load_b32 v3, v2
+  ds_load_b32 v4, v2
   s_waitcnt lgkmcnt(0)
   s_xor_b32 exec_lo, s9, exec_lo
   s_cbranch_execz done
@@ -84,7 +95,8 @@ end:
 def test_a_branch_back_out_of_a_block_that_stands_aside_waits_for_nothing() -> None:
     """No loop: what stands between the two is not run again. The load was taken for a look at a flag, and excused."""
     result = verdict(
-        races.CHECK, launch(assembly_kernel(OUT_OF_LINE, lds=128), [np.zeros(64, np.int32)] * 2, block=64)
+        races.CHECK,
+        launch(assembly_kernel(OUT_OF_LINE + USED, lds=128), [np.zeros(64, np.int32)] * 2, block=64),
     )
     (finding,) = result.findings
     assert finding.rule.id == "races/write-after-read"
@@ -132,8 +144,7 @@ waits:
   s_cbranch_vccnz waits
   v_subrev_nc_u32_e32 v5, 0x80, v5
   ds_load_b32 v4, v5 offset:64
-  s_waitcnt lgkmcnt(0)
-end:
+  s_waitcnt lgkmcnt(0){USED}end:
 """,
         lds=256,
     )
@@ -174,8 +185,7 @@ waits:
 come:
   v_subrev_nc_u32_e32 v5, 0x80, v5
   ds_load_b32 v4, v5 offset:64
-  s_waitcnt lgkmcnt(0)
-end:
+  s_waitcnt lgkmcnt(0){USED}end:
 """,
         lds=256,
     )
@@ -209,8 +219,7 @@ def test_a_loop_over_data_waits_for_nothing(loop: str) -> None:
 again:
   ds_load_b32 v4, v3
   s_waitcnt lgkmcnt(0){LOOPS_OF_DATA[loop]}
-  s_cbranch_scc1 again
-""",
+  s_cbranch_scc1 again{USED}""",
         lds=256,
     )
     result = verdict(races.CHECK, launch(code, [np.zeros(64, np.int32)] * 2, block=64))

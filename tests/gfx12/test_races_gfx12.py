@@ -90,7 +90,7 @@ def test_readers_that_come_later_hide_no_early_one(early: int, between: bool) ->
         *(".Lsignal:", *SIGNAL),
         *(".Lwait:", *WAIT),
         *("s_cmp_lg_u32 s12, 3", "s_cbranch_scc1 .Lend0", "ds_store_b32 v4, v0", "s_wait_dscnt 0x0"),
-        *(".Lend0:", "v_mov_b32_e32 v2, v0"),
+        *("v_mov_b32_e32 v2, v0", ".Lend0:"),
     )
     result = result_of(*body, block=128)
     if between:

@@ -89,6 +89,7 @@ class NativeEngine:
             dispatch.arithmetic == "ieee"
             and stops is not None
             and not events.wait
+            and not events.doubt
             and dispatch.order in ("", IN_TURN)
         ):
             bound = self._bind(dispatch.code, dispatch.kernel)
