@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -169,12 +170,43 @@ def _beyond(subject: Subject, stray: Stray) -> _Beyond | None:
     if 0 <= wrong < buffer.size:  # it begins inside, and ends behind the last element
         wrong = buffer.size
     index = _split(buffer, wrong)
-    if known:
+    along = _along_row(buffer, beside, lane)
+    if along is not None:
+        index = along
+    elif known:
         base, move = min(((one, _moved(buffer, wrong - one)) for one in known), key=lambda one: _far(one[1]))
         near = tuple(a + b for a, b in zip(_split(buffer, base), move, strict=True))
         index = index if _is_in(buffer, near) else near
     outside = [axis for axis, i in enumerate(index) if not 0 <= i < buffer.shape[axis]]
     return _Beyond(buffer, index, outside[0], lane, others) if outside else None
+
+
+def _along_row(buffer: BoundBuffer, beside: Sequence[int], lane: int) -> tuple[int, ...] | None:
+    """Where lanes go along a row and one of them passes its end: the index in that row; None where they do not.
+
+    What lies behind the last row's end is a row too many as well. Lanes before it tell which is meant: those at equal
+    distances that begin anew for the next row are one row. Lanes that never begin anew may fill several rows.
+    """
+    if len(buffer.shape) < _PLANE or buffer.strides[-1] != 1:
+        return None
+    steps = [b - a for a, b in pairwise(beside) if a >= 0]
+    step = min((one for one in steps if one > 0), default=0)
+    if not lane or not 0 < step < buffer.strides[-2] or beside[lane] - beside[lane - 1] != step:
+        return None
+    first = last = lane
+    while first and beside[first] - beside[first - 1] == step:
+        first -= 1
+    while last + 1 < len(beside) and beside[last + 1] - beside[last] == step:
+        last += 1
+    anew = [one for one in (first - 1, last + 1) if 0 <= one < len(beside) and beside[one] >= 0]
+    begins = _inside(buffer, beside[first])
+    if begins is None or (not anew and beside[last] - beside[first] >= buffer.strides[-2]):
+        return None
+    index = (*begins[:-1], begins[-1] + beside[lane] - beside[first])
+    return index if index[-1] >= buffer.shape[-1] else None
+
+
+_PLANE = 2
 
 
 def _inside(buffer: BoundBuffer, element: int) -> tuple[int, ...] | None:

@@ -125,3 +125,51 @@ def test_where_all_lanes_are_beyond_the_pass_before_tells_the_index(tmp_path: Pa
     (tmp_path / "layoutprobe.toml").write_text(PLANES)
     (told,) = check(tmp_path / "layoutprobe.toml").verdicts[0].findings
     assert told.what.startswith("Y[1][5][0] is stored, and Y has D = 5 rows")
+
+
+ROWS = """\
+#include <hip/hip_runtime.h>
+
+extern "C" __global__ void copied(const float* X, float* Y, int R, int S) {
+  const int row = threadIdx.x / 8;
+  for (int s = 0; s < S; s += 8) {
+    const int col = s + threadIdx.x % 8;
+    if (row < R && col < S) Y[row * S + col] = X[row * S + col];
+  }
+}
+"""
+COPIED = """
+[[kernel]]
+name = "copied"
+source = "kernel.hip"
+block = [32]
+grid = [1]
+sizes = [{ R = 3, S = 20 }]
+checks = ["memory"]
+contract = { kind = "none" }
+argument = [
+  { name = "X", role = "in", dtype = "f32", shape = ["R", "S"] },
+  { name = "Y", role = "out", dtype = "f32", shape = ["R", "S"] },
+  { name = "R", role = "scalar", dtype = "i32", value = "R" },
+  { name = "S", role = "scalar", dtype = "i32", value = "S" },
+]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("col < S)", "col < S + 2)", "X[2][20] is loaded, and X has S = 20 columns"),
+        ("col < S)", "true)", "X[2][20] is loaded, and X has S = 20 columns"),
+        ("row < R &&", "row < R + 1 &&", "X[3][0] is loaded, and X has R = 3 rows"),
+    ],
+)
+def test_lanes_of_one_row_tell_a_column_too_many_from_a_row(
+    tmp_path: Path, old: str, new: str, told: str
+) -> None:
+    """By its place alone, what lies behind the last element is one of a further row."""
+    assert ROWS.count(old) == 1
+    (tmp_path / "kernel.hip").write_text(ROWS.replace(old, new))
+    (tmp_path / "layoutprobe.toml").write_text(COPIED)
+    found = check(tmp_path / "layoutprobe.toml").verdicts[0].findings
+    assert any(told in one.what for one in found), [one.what for one in found]
