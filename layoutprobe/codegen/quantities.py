@@ -75,11 +75,17 @@ def numbers(spot: Spot) -> Iterator[Rewrite]:
     )
     common = [int(text) for text, _ in near.most_common(_MOST_NUMBERS)]
     for i in spot.within:
-        if is_whole(tokens[i]):
+        if is_whole(tokens[i]) and not _is_modifier(spot, i):
             value = int(tokens[i].text)
             for other in dict.fromkeys((*_scales(value), value + 1, value - 1, *common, value * 4)):
                 if other >= 0 and other != value:
                     yield spot.replace(i, i + 1, str(other), "numbers")
+
+
+def _is_modifier(spot: Spot, i: int) -> bool:
+    """Whether a number is an argument of a matrix instruction: most others than what stands there are none."""
+    opened = spot.source.parent[i]
+    return opened > 0 and re.search(r"mfma|smfmac", spot.source.tokens[opened - 1].text) is not None
 
 
 def _of_bits(spot: Spot) -> Iterator[Rewrite]:

@@ -13,9 +13,10 @@ from functools import lru_cache
 from itertools import pairwise
 
 from layoutprobe.codegen.expressions import Rewrite
-from layoutprobe.codegen.macros import macros, source_at
+from layoutprobe.codegen.macros import Macro, macros, source_at
 from layoutprobe.codegen.scope import declarations
 from layoutprobe.codegen.statements import Source
+from layoutprobe.codegen.tree import template_end
 
 SIGN = 0x4C505631
 """What the number is in the code: whoever runs it puts another one there."""
@@ -64,10 +65,13 @@ class Combined:
 def combined(text: str, changes: Mapping[int, Rewrite]) -> Combined:
     """A text with as many of some changes (number -> change) as can be in it."""
     whole, bodies = Source(text), macros(text)
+    fixed = _needed_by_compiler(whole, bodies)
     regions: dict[Region, dict[int, list[Rewrite]]] = {}
     for number, rewrite in changes.items():
         source = source_at(whole, bodies, rewrite.start)
         in_macro = source is not whole
+        if in_macro and any(one.body is source and one.name in fixed for one in bodies):
+            continue
         pieces = [
             (piece, region_of(source, piece, in_macro=in_macro)) for piece in pieces_of(source, rewrite)
         ]
@@ -89,6 +93,40 @@ def combined(text: str, changes: Mapping[int, Rewrite]) -> Combined:
         at = region.end
         together.append(frozenset(members))
     return Combined(result + text[at:], lines, frozenset[int]().union(*together), together)
+
+
+def _needed_by_compiler(source: Source, bodies: Sequence[Macro]) -> frozenset[str]:
+    """Macros that stand where a compiler must know a number, and those that such are made of.
+
+    With a number that is asked for in one of them nothing compiles: the error stands where it is used.
+    """
+    names = {one.name for one in bodies}
+    found = {
+        token.text for i, token in enumerate(source.tokens) if token.text in names and _is_constant(source, i)
+    }
+    while more := {
+        token.text
+        for one in bodies
+        if one.name in found
+        for token in one.body.tokens
+        if token.text in names - found
+    }:
+        found |= more
+    return frozenset(found)
+
+
+def _is_constant(source: Source, i: int) -> bool:
+    """Whether a word stands in an extent, a constant, an argument of a template or of an attribute."""
+    opened = source.parent[i]
+    in_attribute = opened > 0 and source.tokens[opened - 1].text in _ATTRIBUTES
+    begins = (j for j in range(i - 1, max(i - _ARGUMENTS, 0), -1) if source.tokens[j].text == "<")
+    in_template = any((template_end(source, j) or 0) > i for j in begins)
+    return in_attribute or in_template or _is_of_compiler(source, source.around(i), i)
+
+
+_ATTRIBUTES = ("__launch_bounds__", "__attribute__", "__align__", "alignas", "ext_vector_type", "aligned")
+_ARGUMENTS = 12
+"""Words of a template's arguments."""
 
 
 def pieces_of(source: Source, rewrite: Rewrite) -> list[Rewrite]:

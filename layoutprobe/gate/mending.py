@@ -208,12 +208,10 @@ class Mender:
             yield from programs
 
     def _program(self, batch: Sequence[SourceEdit]) -> list[Variants]:
-        """One program; or two, where something in it compiles to what nobody can run."""
+        """One program; or several, where something in it compiles to what nobody can run."""
         copy = self._free.get()
         try:
-            program = Variants(copy, batch)
-            halves = batch[: len(batch) // 2], batch[len(batch) // 2 :]
-            return [program] if program.runs else [Variants(copy, half) for half in halves]
+            return list(_running(copy, batch))
         finally:
             self._free.put(copy)
 
@@ -344,6 +342,20 @@ class Mender:
             sizes=len(self.case.sizes),
             unlisted=held.unlisted,
         )
+
+
+def _running(copy: SourceCopy, batch: Sequence[SourceEdit]) -> Iterator[Variants]:
+    """Changes as one program; halved where that does not run, so that few are lost with the one that is to blame."""
+    program, middle = Variants(copy, batch), len(batch) // 2
+    if program.runs or len(batch) <= _SMALLEST:
+        yield program
+    else:
+        yield from _running(copy, batch[:middle])
+        yield from _running(copy, batch[middle:])
+
+
+_SMALLEST = 24
+"""Changes of a program that is not halved any more."""
 
 
 def source_changes(

@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from layoutprobe.backends.emulator import EmulatorBackend
+from layoutprobe.codegen.macros import macros
 from layoutprobe.codegen.variants import SIGN, combined
 from layoutprobe.engine.registry import busy_engine, in_c
 from layoutprobe.errors import ProbeError, ToolchainError
@@ -61,6 +62,7 @@ class Variants:
         self._edits = dict(enumerate(ordered, 1))
         self._numbers = {edit.key: number for number, edit in self._edits.items()}
         self._wrong: frozenset[int] = frozenset()
+        self._macros = {file: macros(text) for file, text in copy.texts.items()}
         self._backend = EmulatorBackend(engine=busy_engine())
         self.runs = True
         self._built = self._compiled(copy)
@@ -90,7 +92,8 @@ class Variants:
             except ToolchainError as refused:
                 lines = {file.name: one.lines for file, one in texts.items()}
                 errors = _refused(refused.observed or "", lines)
-                if not errors:  # it took too long
+                unnamed = errors and not any(numbers for numbers, _ in errors) and not self._in_macros()
+                if not errors or unnamed:  # it took too long, or what is wrong has no line
                     self.runs = False
                     return None
                 beside = [group for one in texts.values() for group in one.together]
@@ -113,7 +116,18 @@ class Variants:
         self._wrong |= frozenset(
             n for numbers, why in refused if len(numbers) == 1 and not _AS_CHOSEN.search(why) for n in numbers
         )
+        if not bad:  # where a macro is used an error may name no change: those of bodies of macros go
+            bad = self._in_macros()
         self._keep(frozenset(self._edits) - bad if bad else frozenset())
+
+    def _in_macros(self) -> frozenset[int]:
+        """Changes of bodies of macros."""
+        places = {file: [one.place for one in bodies] for file, bodies in self._macros.items()}
+        return frozenset(
+            n
+            for n, edit in self._edits.items()
+            if any(place.start <= edit.rewrite.start <= place.stop for place in places[edit.file])
+        )
 
     def _keep(self, numbers: frozenset[int]) -> None:
         self._edits = {n: edit for n, edit in self._edits.items() if n in numbers}

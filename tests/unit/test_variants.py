@@ -118,3 +118,13 @@ def test_errors_behind_text_that_is_no_expression_are_not_held_against_what_stan
     beside = [frozenset((1, 2, 3))]
     assert _meant(errors, beside) == errors[:2]
     assert _meant(errors, [frozenset((1, 2)), three]) == errors
+
+
+def test_macros_that_a_compiler_must_know_are_not_asked_for() -> None:
+    """With one of them no program compiles, and the error names no change."""
+    head = "#define PITCH (WIDE + 8)\n#define WIDE 32\n#define STEP 16\n"
+    body = "void f(float* y, int n) {\n  __shared__ float t[16][PITCH];\n  y[n * STEP] = t[n][WIDE - 1];\n}\n"
+    text = head + body
+    numbers = {n: text.index(old) for n, old in enumerate(("8)", "32", "16\n"))}
+    changes = {n: Rewrite(at, at + 1 + (n > 0), "4", "numbers") for n, at in numbers.items()}
+    assert combined(text, changes).chosen == {2}
