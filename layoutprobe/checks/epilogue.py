@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.checks.base import Check
+from layoutprobe.checks.by_values import by_values
 from layoutprobe.checks.faults import fault_rules
 from layoutprobe.manifest.binding import BoundBuffer
 from layoutprobe.manifest.model import Gemm
@@ -111,7 +112,7 @@ def run(subject: Subject) -> CheckResult:
         findings = findings or list(_by_values(subject))
         return CHECK.found(findings, f"{covered}; {reason}, so there are no slots to follow")
     except UndecidedError as reason:
-        return CHECK.found(findings) if findings else CHECK.undecided(f"{covered}; {reason}")
+        return CHECK.found(findings) if findings else by_values(CHECK, subject, str(reason), covered=covered)
     sized = any(found.rule is OTHER_SIZE for found in findings)
     if not findings or (_misplaced(analysis) and not sized):
         # Where slots go astray, some elements are written twice and others never.
@@ -120,21 +121,26 @@ def run(subject: Subject) -> CheckResult:
             astray = [_of_another(subject, analysis, stores)]
         if astray and right_to_the_unit(subject):
             if not findings:
-                return CHECK.undecided(
-                    f"{covered}, and the values are right to the last integer: what is added up is computed on the "
-                    f"way, and does not say where it belongs ({astray[0].what})"
+                return by_values(
+                    CHECK,
+                    subject,
+                    "what is added up is computed on the way, and does not say where it belongs "
+                    f"({astray[0].what}); the values are right to the last integer",
+                    covered=covered,
                 )
             astray = []
         findings = astray or findings
     if findings:
         return CHECK.found(findings)
     if analysis.foreign:
-        return CHECK.undecided(
-            f"{covered}, but {analysis.foreign} hold no accumulator's value as it was: "
-            "the kernel computes on its results before it stores them"
+        lost = (
+            f"{analysis.foreign} hold no accumulator's value as it was: the kernel computes on its results before it "
+            "stores them"
         )
-    if lost := _untraced(analysis):
-        return CHECK.undecided(f"{covered}, but {lost}")
+    else:
+        lost = _untraced(analysis)
+    if lost:
+        return by_values(CHECK, subject, lost, covered=covered)
     summed = analysis.sums is not None and analysis.sums.added_up
     return CHECK.holds(covered + ("; several accumulators are added up" if summed else ""))
 

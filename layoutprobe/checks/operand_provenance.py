@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from layoutprobe.checks.base import Check
+from layoutprobe.checks.by_values import by_values
 from layoutprobe.manifest.model import Gemm
 from layoutprobe.numbers.distinct import distinct
 from layoutprobe.observe.clashes import LdsRecord
@@ -47,7 +48,7 @@ from layoutprobe.trace.places import loop_around, where, who_was
 from layoutprobe.trace.problem import NoProductError
 from layoutprobe.trace.products import right_to_the_unit
 from layoutprobe.trace.stores import handed_over, writer_of
-from layoutprobe.trace.subject import Subject
+from layoutprobe.trace.subject import Subject, UndecidedError
 
 NAME = "operand-provenance"
 LAW = (
@@ -63,9 +64,11 @@ A[m][k] * B[k][n], every k must be added to every stored element exactly once, a
 hold A and B. Any order of k, rows or columns is right if all sides share it; the half-waves may have orders
 of k of their own (docs/fidelity.md). Zeros are right where no
 element exists (ragged edges). Split-K and several accumulators are followed through their sum.
-It cannot follow operands that a kernel computes (dequantisation, a softmax between two products):
-such instructions are named, and leave the check undecided. Evidence: emulated; which copy of A a card
-reads where the two half-waves differ is unmeasured, so differing copies are a finding."""
+It cannot follow operands that a kernel computes (splitting, dequantisation, a softmax between two products), nor
+products that the values choose. There outputs decide: where one factor is an identity, C shows the elements of the
+other. What they do not show leaves the check undecided, and its words say what to write then.
+Evidence: emulated; which copy of A a card reads where the two half-waves differ is unmeasured, so differing
+copies are a finding."""
 
 INCOMPLETE = Rule(
     f"{NAME}/incomplete-sum",
@@ -143,6 +146,8 @@ def run(subject: Subject) -> CheckResult:
         analysis = analysis_of(subject)
     except NoProductError as reason:
         return CHECK.found(found) if (found := _by_values(subject)) else CHECK.skipped(str(reason))
+    except UndecidedError as reason:
+        return by_values(CHECK, subject, str(reason))
     findings = not_reset(subject, analysis) or _once(_operand_findings(subject, analysis))
     if not findings:
         findings += _copy_findings(subject, analysis)
@@ -152,13 +157,15 @@ def run(subject: Subject) -> CheckResult:
     if findings and (not right_to_the_unit(subject) or any(f.name in _SHOWS_ELSEWHERE for f in findings)):
         return CHECK.found(findings)
     if findings:
-        return CHECK.undecided(
+        return by_values(
+            CHECK,
+            subject,
             "the values are right to the last integer, and operands are no elements of A and B, or not those that "
-            f"are stored: they are computed on the way ({findings[0].what})"
+            f"are stored: they are computed on the way ({findings[0].what})",
         )
     doubts += _doubts(subject, analysis)
     if doubts:
-        return CHECK.undecided("; ".join(doubts), metrics=_metrics(analysis))
+        return by_values(CHECK, subject, "; ".join(doubts), metrics=_metrics(analysis))
     note = "half-waves take k in orders of their own, shared by A and B; " if own_orders(subject) else ""
     return CHECK.holds(note + _covered(analysis), metrics=_metrics(analysis))
 

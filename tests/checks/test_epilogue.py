@@ -292,7 +292,7 @@ def test_sums_of_a_few_elements_are_no_numbers_of_other_slots(tmp_path: Path, na
 
 
 @pytest.mark.parametrize(
-    ("store", "status"), [("C[r * N + col]", "undecided"), ("C[r * N + (col ^ 1)]", "finding")]
+    ("store", "status"), [("C[r * N + col]", "holds"), ("C[r * N + (col ^ 1)]", "finding")]
 )
 def test_operands_that_are_computed_on_the_way_do_not_say_where_right_values_belong(
     tmp_path: Path, store: str, status: str

@@ -1,0 +1,66 @@
+"""Products whose operands cannot be followed: green where their outputs show every element, and only there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from checks.gemm_lab import KERNELS, SIZES, Edit, Results, buffers, checked, edited
+
+FIRST = "    acc = __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32(a_low, b, acc);"
+SKIPS = """    bool some = false;
+    for (int i = 0; i < {}; ++i) some |= a[i] != 0;
+    if (!__any(some)) continue;
+"""
+
+
+def results_of(folder: Path, *edits: Edit, size: str = "M = 19, N = 5, K = 50") -> Results:
+    return checked(
+        folder,
+        edited((KERNELS / "gemm_three_products.hip").read_text(), edits),
+        buffers("f32", "f32", c_role="out") + SIZES,
+        grid='["(N + 15) // 16", "(M + 15) // 16"]',
+        block=32,
+        sizes=(size,),
+        contract='kind = "gemm" }\ntolerance = { absolute = 1e-3, relative = 1e-3',
+    )
+
+
+RIGHT = {
+    "split into halves": ((), "they are computed on the way"),
+    "steps of zeros are skipped": (((FIRST, SKIPS.format(16) + FIRST),), "depends on the values of A and B"),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_outputs_decide_where_operands_cannot_be_followed(tmp_path: Path, name: str) -> None:
+    edits, why = RIGHT[name]
+    results = results_of(tmp_path, *edits)
+    assert {result.status for result in results.values()} == {"holds"}, results
+    reason = results["operand-provenance"].reason
+    assert "where one factor selects, C shows each element of the other in its place, at every k" in reason
+    assert why in reason
+
+
+def test_a_step_that_is_skipped_for_its_first_column_is_not_green(tmp_path: Path) -> None:
+    """Random numbers hold no column of zeros: values are right, and only inputs that select show it."""
+    results = results_of(tmp_path, (FIRST, SKIPS.format(1) + FIRST))
+    assert results["numerics"].status == "holds", results
+    for name in ("operand-provenance", "epilogue"):
+        assert results[name].status == "undecided", results
+        assert 'contract = { kind = "reference", function = "ref.py:product" }' in results[name].reason
+        assert 'return {"C": inputs["A"] @ inputs["B"]}' in results[name].reason
+
+
+WRONG = {
+    "the last k": ("k < K ? A", "k < K - 1 ? A"),
+    "two columns exchanged": ("C[r * N + col]", "C[r * N + (col < 2 ? 1 - col : col)]"),
+    "a row twice": ("A[row * K + k]", "A[(row & ~1) * K + k]"),
+    "k of B alone": ("B[k * N + col]", "B[(k ^ 1) * N + col]"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_with_them_is_red(tmp_path: Path, name: str) -> None:
+    results = results_of(tmp_path, WRONG[name])
+    assert "finding" in {result.status for result in results.values()}, results
