@@ -14,6 +14,7 @@ from layoutprobe.checks.base import diagnosed
 from layoutprobe.errors import ProbeError
 from layoutprobe.gate.causes import linked
 from layoutprobe.gate.counterfactual import mended_by
+from layoutprobe.gate.levels import otherwise_compiled
 from layoutprobe.gate.mending import Held, Mender, source_changes
 from layoutprobe.gate.plan import SIZES
 from layoutprobe.gate.tally import Tally
@@ -44,11 +45,17 @@ class Explainer:
         still = _unexplained(results, () if _orders_workgroups(tally) else _MEETING)
         if not still or not isinstance(tally.backend, EmulatorBackend) or tally.endless:
             return tuple(results)
-        told = diagnosed(lambda: self._told(tally, still), lambda why: _noted(still, why))
+        told = diagnosed(
+            lambda: self._otherwise(tally, still) or self._told(tally, still), lambda why: _noted(still, why)
+        )
         return tuple(
             replace(result, findings=tuple(told.get(id(found), found) for found in result.findings))
             for result in results
         )
+
+    def _otherwise(self, tally: Tally, still: Sequence[Finding]) -> dict[int, Finding]:
+        """Those of what comes from nowhere, where the source is right when it is compiled otherwise."""
+        return otherwise_compiled(tally, self.mender.judge, still) if self.mender is not None else {}
 
     def _told(self, tally: Tally, still: Sequence[Finding]) -> dict[int, Finding]:
         """Finding (by identity) -> the same with what mends it."""

@@ -18,6 +18,8 @@ from layoutprobe.machine.registers import Array
 from layoutprobe.place import Place
 
 _NULL_PAGE = 4096
+NO_ADDRESS = "no address of the device"
+"""What is told of an address that nothing of a device comes near to."""
 
 
 class StrayError(ExecutionError):
@@ -120,7 +122,7 @@ def _distance(region: Region, offset: int, size: int) -> str:
     if 0 <= at < _NULL_PAGE:
         return f"{at} bytes from a null pointer" if at else "a null pointer"
     if not 0 <= offset < size:
-        return "no address of the device"
+        return NO_ADDRESS
     if offset < region.start:
         return f"{region.start - offset} bytes before its start"
     if offset < region.end:
