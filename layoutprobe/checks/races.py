@@ -16,13 +16,23 @@ from math import prod
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.buffer_in_use import IN_USE, in_use
 from layoutprobe.checks.faults import fault_rules
+from layoutprobe.checks.handovers import (
+    LOST,
+    OVERWRITTEN,
+    STALE,
+    STORED_AND_ADDED,
+    TOO_EARLY,
+    UNORDERED,
+    by_buffer,
+    in_global,
+    of_lanes,
+)
 from layoutprobe.manifest.model import NoContract
 from layoutprobe.observe.barriers import ApartBarriers, SkippedBarrier
 from layoutprobe.observe.clashes import Clash, ClashKind, Handover, Handovers, LdsRecord, Touch
 from layoutprobe.observe.handover import HandoverObserver
 from layoutprobe.observe.lds import LdsObserver
 from layoutprobe.observe.who import Who
-from layoutprobe.place import Place
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.trace.formal_races import formal_in_lds, without_formal
@@ -106,44 +116,6 @@ DIVERGENT = Rule(
     "somewhere else, and from then on no barrier orders what it should.",
     "move the barrier out of code that only some waves execute",
 )
-UNORDERED = Rule(
-    "races/global-handover",
-    "a wave loads global memory that another wave stores in the same launch, and nothing orders the two",
-    "Without a barrier, or a signal between workgroups, the wave gets the old or the new value.",
-    "__syncthreads() between the stores and the loads; across workgroups, a second launch",
-)
-TOO_EARLY = Rule(
-    "races/signal-before-store",
-    "a wave signals another workgroup before its own stores are done",
-    "Whoever gets the signal may load before the store arrives, and gets the old value.",
-    "__threadfence() after the stores, __syncthreads(), and only then the atomic that signals",
-)
-STALE = Rule(
-    "races/stale-cache",
-    "a wave loads what another one stored, with no fence that invalidates its caches after the signal",
-    "The order is right, but the cache of the CU, or the one that workgroups share, may still hold the old value.",
-    "__threadfence() between the signal and the loads, or an atomic with acquire order and agent scope",
-)
-OVERWRITTEN = Rule(
-    "races/global-overwrite",
-    "global memory is overwritten while another wave may still load or store it",
-    "Waves and workgroups run in any order: which value is loaded, or stays, depends on which is faster.",
-    "store into another buffer, or do it in a launch of its own",
-)
-LOST = Rule(
-    "races/lost-store",
-    "lanes store different values to one address at once, and all but one are lost",
-    "Of lanes of one instruction, and of waves that nothing orders, any may be the last: whose value stays is open.",
-    "give every lane an address of its own, let one lane store, or use an atomic",
-)
-STORED_AND_ADDED = Rule(
-    "races/store-and-add",
-    "an element of global memory is stored by one wave and added to by another, in no given order",
-    "If the addition comes first, the store loses it.",
-    "clear the output in a launch before, and let every workgroup add to it",
-)
-
-
 _SHOWN = 6
 """Lines of unordered accesses that a finding names."""
 
@@ -155,7 +127,7 @@ def run(subject: Subject) -> CheckResult:
     # Where a contract says what elements are, `swizzle` and `epilogue` tell which of them lanes lose to each other.
     lanes = isinstance(subject.case.contract, NoContract)
     met = [one for one in handed.found if lanes or one.kind != "lanes"]
-    in_global = [_in_global(subject, pairs) for pairs in _by_buffer(met)]
+    globally = [in_global(subject, pairs) for pairs in by_buffer(met)]
     if not record.stores and not record.loads and not met and handed.complete:
         return CHECK.skipped("the kernel uses no LDS, and no two waves share what one of them stores")
     early = {fault.place.pc for fault in recorded.astray if fault.place.lds_byte is not None}
@@ -166,13 +138,13 @@ def run(subject: Subject) -> CheckResult:
     else:
         unused = []
     if early and races:  # which tiles a workgroup takes, it was told too early
-        in_global = []
+        globally = []
     if record.apart:  # the races that follow from it are no findings of their own
         # Once apart, waves also meet wrongly at the barriers that follow.
-        findings = [_divergent(subject, record.apart[0], len(races)), *in_global]
+        findings = [_divergent(subject, record.apart[0], len(races)), *globally]
     else:
         findings = [_in_lds(subject, record, clashes) for clashes in missing_barriers(subject, races)]
-        findings += [*_lost(subject, record.collisions if lanes else ()), *in_global]
+        findings += [*_lost(subject, record.collisions if lanes else ()), *globally]
     metrics = {
         "LDS stores": record.stores,
         "LDS loads": record.loads,
@@ -245,12 +217,20 @@ def _race(subject: Subject, clashes: Sequence[Clash]) -> Finding:
     names = sorted({_spelled(c.kind) for c in clashes})
     loop = first.inst.pc >= second.inst.pc and not shown.meant
     between = f"{site(subject, first.inst)} and {site(subject, second.inst)}"
-    if (store := into_buffer_in_use(subject, shown)) is not None:
-        return in_use(subject, store, second if store is first else first, clashes, names)
+    others = sorted(
+        (c for c in clashes if not c.meant), key=lambda c: abs(c.second.inst.pc - c.first.inst.pc)
+    )
+    for one in dict.fromkeys((shown, *others[:1])):
+        if (store := into_buffer_in_use(subject, one)) is not None:
+            return in_use(subject, store, one.second if store is one.first else one.first, clashes, names)
+    places = [replace(where(subject, one.inst, one.who), lds_byte=shown.byte) for one in (second, first)]
+    who, other = second, first
+    if places[0].near and not places[1].near:  # what the compiler joined or moved has no line of its own
+        places, who, other, verb = places[::-1], first, second, _FIRST[shown.kind]
     return Finding(
         rule,
-        f"wave {second.who.wave} {verb} (wave {first.who.wave}) with no barrier between: {_spelled(shown.kind)}",
-        replace(where(subject, second.inst, second.who), lds_byte=shown.byte),
+        f"wave {who.who.wave} {verb} (wave {other.who.wave}) with no barrier between: {_spelled(shown.kind)}",
+        places[0],
         expected=f"a barrier between {between}" + (" of the next pass of the loop" if loop else ""),
         observed=f"both in one barrier interval; {len(clashes)} pair(s) of instructions: {', '.join(names)}",
         hint=_turns(subject, shown) + _hint(shown, {c.kind for c in clashes}, loop),
@@ -258,6 +238,14 @@ def _race(subject: Subject, clashes: Sequence[Clash]) -> Finding:
         related=_others(subject, shown, clashes),
         pairs=frozenset((clash.first.inst.pc, clash.second.inst.pc) for clash in clashes),
     )
+
+
+_FIRST: dict[ClashKind, str] = {
+    "RAW": "writes what another wave reads",
+    "WAR": "reads what another wave overwrites",
+    "WAW": "writes what another wave overwrites",
+}
+"""What the first of two accesses does."""
 
 
 def _lost(subject: Subject, collisions: Sequence[Clash]) -> Iterator[Finding]:
@@ -270,20 +258,7 @@ def _lost(subject: Subject, collisions: Sequence[Clash]) -> Iterator[Finding]:
         first, second = clashes[0].first, clashes[0].second
         place = replace(where(subject, second.inst, second.who), lds_byte=clashes[0].byte)
         lanes = " and ".join(f"wave {one.who.wave}, lane {one.who.lane}" for one in (first, second))
-        yield _of_lanes(place, "byte of LDS", f"{lanes} store to it", sum(clash.count for clash in clashes))
-
-
-def _of_lanes(place: Place, what: str, observed: str, count: int) -> Finding:
-    """Lanes that lose each other's values."""
-    return Finding(
-        LOST,
-        f"lanes store different values to one {what} at once, and all but one are lost",
-        place,
-        expected="an address of its own for every lane, or one lane that stores",
-        observed=observed,
-        hint=LOST.mend,
-        count=count,
-    )
+        yield of_lanes(place, "byte of LDS", f"{lanes} store to it", sum(clash.count for clash in clashes))
 
 
 def _others(subject: Subject, shown: Clash, clashes: Sequence[Clash]) -> tuple[Related, ...]:
@@ -375,95 +350,6 @@ def _skipped(
         ),
         pairs=frozenset((clash.first.inst.pc, clash.second.inst.pc) for clash in clashes),
     )
-
-
-_GRAVITY = ("load", "overwrites a store", "overwrites a load", "mix", "lanes")
-
-
-def _by_buffer(met: Sequence[Handover]) -> list[list[Handover]]:
-    """What is not ordered, by buffer: one fault shows in many pairs. What tells most comes first."""
-    grouped: dict[str, list[Handover]] = {}
-    for one in sorted((one for one in met if one.matters), key=lambda one: _GRAVITY.index(one.kind)):
-        grouped.setdefault(one.buffer, []).append(one)
-    return list(grouped.values())
-
-
-def _wave(who: Who) -> str:
-    return f"wave {who.wave} of workgroup {who.workgroup}"
-
-
-def _in_global(subject: Subject, pairs: Sequence[Handover]) -> Finding:
-    """Accesses of one buffer that nothing orders, shown by one pair."""
-    shown, count = pairs[0], sum(pair.count for pair in pairs)
-    if shown.kind == "lanes":
-        place = replace(where(subject, shown.second, shown.taker), buffer=shown.buffer)
-        observed = f"{_wave(shown.taker)} by {site(subject, shown.second)}"
-        return _of_lanes(place, "element of global memory", observed, count)
-    rule, what = _cause(shown)
-    wanted, hint = f"something that orders the two: {_orders(shown)}", rule.mend
-    if rule in (OVERWRITTEN, UNORDERED) and _one_statement(subject, shown):
-        what, wanted, hint = _one_element(shown, what)
-    early = rule is TOO_EARLY  # the culprit is who signals
-    giver, taker = where(subject, shown.first, shown.giver), where(subject, shown.second, shown.taker)
-    loads = shown.kind == ("load" if early else "overwrites a load")
-    more = f"; {len(pairs) - 1} more pair(s) of instructions" if len(pairs) > 1 else ""
-    return Finding(
-        rule,
-        what,
-        replace(giver if early else taker, buffer=shown.buffer),
-        expected=wanted,
-        observed=f"{_wave(shown.taker)} by {site(subject, shown.second)}, {_wave(shown.giver)} by "
-        f"{site(subject, shown.first)}{more}",
-        hint=hint,
-        count=count,
-        related=(Related("loaded by" if loads else "stored by", taker if early else giver),),
-    )
-
-
-def _orders(shown: Handover) -> str:
-    return "a barrier" if shown.within else "a signal with a wait before and a fence after, or another launch"
-
-
-def _one_statement(subject: Subject, shown: Handover) -> bool:
-    first, second = (subject.line(inst.pc) or inst.pc for inst in (shown.first, shown.second))
-    return first == second
-
-
-def _one_element(shown: Handover, what: str) -> tuple[str, str, str]:
-    """What is wrong, what was expected and the next step, where waves meet by one statement: they do the same to one
-    element, and no order would make that right."""
-    who = "wave" if shown.within else "workgroup"
-    name = shown.buffer.removeprefix("buffer ")
-    if shown.kind == "overwrites a store":
-        what = f"two {who}s store to the same elements of {name}, and which comes last is open"
-    return (
-        what,
-        f"each element of {name} belongs to one {who}, or is added to by an atomic",
-        "do two tiles meet: are the offsets of tile and batch right, leading dimension and bounds tests included? "
-        "Where several are meant to add to one element, it takes an atomic add",
-    )
-
-
-def _cause(shown: Handover) -> tuple[Rule, str]:
-    between = (
-        "with no barrier between" if shown.within else "and no signal between the workgroups orders the two"
-    )
-    if shown.kind == "mix":
-        return (
-            STORED_AND_ADDED,
-            "an element of global memory is stored by one wave and added to by another, in no given order",
-        )
-    if shown.order == "too early":
-        return (
-            TOO_EARLY,
-            "a wave signals that its stores are there before they are done, and another one relies on it",
-        )
-    if shown.kind == "load" and shown.order == "stale":
-        return STALE, "a wave loads what another one stored, with no fence that invalidates its caches"
-    if shown.kind == "load":
-        return UNORDERED, f"a wave loads global memory that another wave stores, {between}"
-    done = shown.kind.removeprefix("overwrites a ")
-    return OVERWRITTEN, f"a wave overwrites global memory that another wave {done}s, {between}"
 
 
 CHECK = Check(

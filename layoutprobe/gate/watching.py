@@ -85,6 +85,7 @@ class Zeros(Observer):
     """LDS begins with zeros that count as defined: a run that stopped at an undefined value from there goes on."""
 
     everywhere = True
+    sets_lds = True
 
     def batch(self, machine: Machine, program: Program) -> None:
         """See Observer."""

@@ -82,6 +82,8 @@ class Observer:
 
     everywhere = False
     """It is told of all workgroups, also where others are told of some (`engine.Dispatch.watched`)."""
+    sets_lds = False
+    """When it is told of a batch it says what LDS holds at the beginning: else that is undefined."""
 
     @property
     def moves(self) -> Moves:

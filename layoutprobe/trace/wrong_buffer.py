@@ -27,7 +27,7 @@ def into_buffer_in_use(subject: Subject, clash: Clash) -> Touch | None:
         subject: the kernel.
         clash: a store and a load of one byte, in one barrier interval.
     """
-    if clash.kind not in ("RAW", "WAR") or clash.late or clash.meant:
+    if clash.kind not in ("RAW", "WAR") or clash.late:
         return None
     store, load = (clash.first, clash.second) if clash.kind == "RAW" else (clash.second, clash.first)
     try:

@@ -93,6 +93,64 @@ def test_bytes_that_nobody_stored_are_told_at_the_load_and_the_rest_is_decided(
     assert status["lds-safety"] == "undecided", "it does not hold: the run went on with zeros"
 
 
+RING = """\
+#include <hip/hip_runtime.h>
+extern "C" __global__ __launch_bounds__(64) void k(const int* in, int* out, int* work) {
+  __shared__ int tile[2][64];
+  const int t = threadIdx.x, at = blockIdx.x * 64 + t;
+  int cur = 0, sum = 0;
+  tile[0][t] = in[at];
+  __syncthreads();
+#pragma unroll 1
+  for (int n = 0; n < 4; ++n) {
+    const int x = tile[cur][63 - t];
+    if (x == 1 << 20) __builtin_amdgcn_s_sleep(1);
+    sum += x;
+    tile[cur][t] = n;  // fills
+    __syncthreads();
+    cur ^= 1;
+  }
+  out[at] = sum;
+}
+"""
+
+
+@pytest.mark.parametrize("engine", ["numpy", "native"])
+def test_a_buffer_that_nobody_filled_is_the_store_that_filled_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str
+) -> None:
+    """Also where C executes it: with zeros in LDS the run goes on, and shows the race."""
+    monkeypatch.setenv("LAYOUTPROBE_ENGINE", engine)
+    verdict = judged(tmp_path, (KERNEL, RING))
+    (finding,) = (one for one in verdict.findings if one.rule.check == "races")
+    assert finding.rule.id == "races/buffer-in-use", finding
+    assert finding.place.line == f"kernel.hip:{1 + RING[: RING.index('// fills')].count(chr(10))}"
+
+
+JOINED = """\
+#include <hip/hip_runtime.h>
+extern "C" __global__ __launch_bounds__(64) void k(const int* in, int* out, int* work) {
+  __shared__ int tile[128];
+  const int t = threadIdx.x, at = blockIdx.x * 64 + t;
+#pragma unroll 1
+  for (int i = t; i < 128; i += 64) tile[i] = in[at] + i;
+  const int* from = tile + (t ^ 63);
+  const int one = from[0];
+  const int other = from[64];
+  out[at] = one - other;
+}
+"""
+
+
+def test_a_race_has_a_line_where_the_compiler_joined_the_loads(tmp_path: Path) -> None:
+    """Two loads of two lines become one instruction, which has none."""
+    verdict = judged(tmp_path, (KERNEL, JOINED))
+    (finding,) = verdict.findings
+    assert finding.rule.check == "races", finding
+    assert finding.place.line, finding
+    assert "another wave reads" in finding.what, finding
+
+
 def test_an_undefined_register_is_no_matter_of_lds(tmp_path: Path) -> None:
     verdict = judged(tmp_path, ("int seen = in[at];", "int seen; if (at < 0) seen = in[at];"))
     for finding in verdict.findings:

@@ -294,6 +294,7 @@ class _Run:
         interpreter = Interpreter(
             self.bound, machine, waves, dispatch.budget, asked, self.sieve, stops, walks
         )
+        interpreter.lds_is_set = any(observer.sets_lds for observer in observers)
         interpreter.start_with(
             initial_values(machine, dispatch.code, self.kernel, dispatch.block, dispatch.memory.kernarg)
         )

@@ -80,6 +80,7 @@ class Interpreter:
         stops: PCs of the instructions of which observers must be told before they are executed.
         walks: observers take walks, see `Observer.walked`.
         count: waves of the batch.
+        lds_is_set: an observer says what LDS holds when a workgroup begins.
     """
 
     def __init__(
@@ -96,6 +97,7 @@ class Interpreter:
         self.bound, self.machine, self.waves, self.budget = bound, machine, waves, budget
         self.regions = (CRegion * 0)()
         self.sieve, self._walks = sieve, walks
+        self.lds_is_set = False
         groups = machine.waves.workgroup
         self.count = int(groups.size)
         self.groups = int(groups[-1]) + 1
@@ -121,6 +123,7 @@ class Interpreter:
         """
         for tell in self.machine.events.batch:
             tell(self.machine, self.bound.program)
+        self._context.lds_is_set = self.lds_is_set
         if self._watched.block:
             self._run_watched()
             return

@@ -80,6 +80,7 @@ class Ctx(ctypes.Structure):
         ("log", ctypes.c_void_p),
         *((n, ctypes.c_uint64) for n in ("log_words", "accesses")),
         ("sieve", ctypes.c_void_p),
+        ("lds_is_set", ctypes.c_uint64),
     ]
 
 

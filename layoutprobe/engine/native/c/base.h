@@ -109,6 +109,7 @@ struct Ctx {
   // What waves do, for observers: so many words for each wave; of the first waves accesses are written down, too.
   u32 *log; u64 log_words, accesses;
   Sieve *sieve;  // 0: nobody asks
+  u64 lds_is_set;  // what LDS holds at the beginning an observer has said
 };
 
 #define W8 ((u8 *)w)

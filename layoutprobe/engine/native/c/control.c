@@ -313,6 +313,7 @@ static void begin(const Ctx *c, u64 group) {
     if (c->log) settle_all(w, c);  // who watches may look at any register at any time
   }
   if (c->sieve) c->sieve->intervals[group]++;
+  if (c->lds_is_set) return;
   __builtin_memset(c->lds_all + group * c->lds_stride, 0xA5, c->lds_stride);
   __builtin_memset(c->lds_shadow_all + group * c->lds_stride, 0xFF, c->lds_stride);
 }
