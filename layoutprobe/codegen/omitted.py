@@ -47,7 +47,8 @@ def _scaled_too(spot: Spot) -> Iterator[Rewrite]:
     for other in _sums(spot):
         if other not in scaled | {name} and other in spot.names:
             for text in _times(spot, other, subscript, factor):
-                yield _behind(spot, text)
+                plain = spot.operator(spot.tree, 1) == "*="
+                yield replace(_behind(spot, text), rank=0.0 if plain else 0.5)
 
 
 def _factor(spot: Spot, target: Node, value: Node) -> str:

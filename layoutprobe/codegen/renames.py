@@ -55,6 +55,8 @@ def _unlike(spot: Spot, one: Operand, other: Known) -> float:
     unused = other.text in spot.scope.unused and len(spot.scope.unused) < _MANY_UNUSED
     score = 0.5 if unused else 2.0 + log1p(min(other.far, _FAR) / _NEAR)
     score -= 1.5 * alike(one.text, other.text)
+    heads = {text.partition(".")[0] for text in (one.text, other.text)}
+    score += _EXTENT * (heads <= {*BUILTIN} and len(heads & {"blockDim", "gridDim"}) == 1)
     score -= _AXIS * (one.text.partition(".")[0] in BUILTIN and other.text[:-1] == one.text[:-1])
     score += 0.8 * (_is_size(spot, one.text) != _is_size(spot, other.text))
     return score + 1.0 * (spot.source.tokens[one.first].kind == "number")
@@ -63,6 +65,8 @@ def _unlike(spot: Spot, one: Operand, other: Known) -> float:
 _NEAR = 40.0
 _AXIS = 0.5
 """How much likelier the other coordinate is meant: a kernel has few of them."""
+_EXTENT = 2.0
+"""How much unlikelier an extent is meant by an index, or the reverse: with all as its share one workgroup does it."""
 
 
 def _is_size(spot: Spot, text: str) -> bool:

@@ -321,6 +321,11 @@ def _whole(source: Source, statement: range, rewrite: Rewrite) -> Region | None:
     ended = statement.stop < len(tokens) and tokens[statement.stop].text == ";"
     if not ended or tokens[statement.start].text in _NOT_ALONE or _begins_declaration(source, statement):
         return None
+    before = source.text[
+        tokens[statement.start - 1].end if statement.start else 0 : tokens[statement.start].start
+    ]
+    if "#pragma" in before:  # it is about the loop, which must follow
+        return None
     start, end = tokens[statement.start].start, tokens[statement.stop].end
     if rewrite.start < start or rewrite.end > end or rewrite.text.count("{") != rewrite.text.count("}"):
         return None

@@ -230,7 +230,7 @@ _ORDERS: Sequence[tuple[str, tuple[str, ...]]] = (
     ("memory/", ("operators", "names", "terms", "numbers")),
     ("operand-provenance/leading-dimension", ("scalars", "names", "terms")),
     ("operand-provenance/batch-stride", ("scalars", "names", "terms")),
-    ("operand-provenance/incomplete-sum", ("terms", "operators", "names", "numbers")),
+    ("operand-provenance/incomplete-sum", ("rounding", "terms", "operators", "names", "numbers")),
     ("operand-provenance/transposed", ("swap",)),
     ("operand-provenance/other-buffer", ("parity", "names", "numbers")),
     ("operand-provenance/half-wave", ("lanes", "operators", "more", "names")),

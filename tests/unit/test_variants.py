@@ -120,6 +120,21 @@ def test_errors_behind_text_that_is_no_expression_are_not_held_against_what_stan
     assert _meant(errors, [frozenset((1, 2)), three]) == errors
 
 
+def test_a_loop_behind_a_pragma_is_not_chosen_as_a_whole() -> None:
+    """What chooses would stand between the two, and all that is in the loop would be lost with it."""
+    text = (
+        "void f(float* y, int n) {\n#pragma unroll\n  for (int e = 0; e < 16; ++e) y[e] = e < n ? 1 : 0;\n}\n"
+    )
+    start, end = text.index("e < 16"), text.index("e < n")
+    whole, part = (
+        Rewrite(start, end, text[start:end].replace("e", "n"), "exchange"),
+        Rewrite(end + 2, end + 3, "<=", "names"),
+    )
+    assert region_of(Source(text), whole) is None
+    assert region_of(Source(text), part) is not None
+    assert region_of(Source(text.replace("#pragma unroll", " " * 14)), whole) is not None
+
+
 def test_macros_that_a_compiler_must_know_are_not_asked_for() -> None:
     """With one of them no program compiles, and the error names no change."""
     head = "#define PITCH (WIDE + 8)\n#define WIDE 32\n#define STEP 16\n"
