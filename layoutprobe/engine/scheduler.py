@@ -145,8 +145,10 @@ class Scheduler:
         """
         turns, looks = self.turns, self._looks()
         may_wait = bool(turns.ready or turns.spinning) and self.spins.may_wait_at(back)
-        if not (may_wait or looks) or not self.spins.repeats(cohort, back):
+        if not (may_wait or looks):
             return False
+        if not self.spins.repeats(cohort, back):
+            return may_wait and self.spins.looks(cohort, back)
         if looks and not turns.ready and self.spins.all_idle([cohort, *turns.spinning]):
             raise outcome.endless(self.program, block, self.budget)
         return may_wait

@@ -90,6 +90,7 @@ class Turns(Generic[P]):
         self.alive = np.bincount(groups, minlength=int(groups.max()) + 1 if groups.size else 0)
         self._groups, self._join, self._tell, self._asking = groups, join, tell, asking
         self._patience = Patience()
+        self._aside = 0  # turns since those who spin went last
         self._begin(start)
 
     def _begin(self, start: P) -> None:
@@ -113,9 +114,11 @@ class Turns(Generic[P]):
         return here[0] if len(here) == 1 else self._join(here)
 
     def _wake(self) -> None:
-        """Where nobody can go on, those go who spin; else those whose barrier is complete by now."""
-        if not self.ready:
-            self.ready, self.spinning = self.spinning, []
+        """Where nobody can go on, those go who spin; else those whose barrier is complete by now. They go in time in
+        any case: others may wait for them in a loop that looks like work."""
+        self._aside = self._aside + 1 if self.spinning and self.ready else 0
+        if not self.ready or self._aside > PATIENCE:
+            self.ready, self.spinning, self._aside = self.ready + self.spinning, [], 0
         if not self.ready:
             self._release()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from layoutprobe.isa.indexing import picks_registers
 from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, SCC, VGPR0, Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.flow import Flow
@@ -12,6 +13,8 @@ from layoutprobe.machine.program import CONDITIONS
 
 _READ_SCC = ("s_cselect_", "s_cmov_", "s_addc_", "s_subb_")
 _KEEP_SCC = ("s_mov", "s_cselect_", "s_mul_", "s_load", "s_buffer_load", "s_set_gpr_idx_")
+_SPECIAL = 106
+"""Scalar registers from here on decide where a wave goes: VCC, EXEC, SCC."""
 _PLAIN = ("_mov_b", "_lshl", "_lshr", "_ashr", "_add_", "_add3_", "_sub_", "_mul_", "_mad_", "_and_b", "_or_b",
           "_or3_", "_bfe_", "_cselect_", "_cndmask_")  # fmt: skip
 """What gives the same from the same registers, lane by lane, and nothing of what the destination held."""
@@ -61,6 +64,32 @@ def same_place(flow: Flow, body: frozenset[int]) -> frozenset[int]:
                 found.add(inst.pc)
             _change(changed, inst, written)
         behind[pc] = frozenset(changed)
+    return frozenset(found)
+
+
+def counters(flow: Flow, body: frozenset[int]) -> frozenset[int]:
+    """Registers that a loop writes, and of which nothing in it depends but such registers: they count its rounds.
+
+    `body`: the loop's blocks.
+    """
+    read_and_written = []
+    insts = [inst for pc in body for inst in flow.blocks[pc]]
+    asked = any(SCC in (*_read(inst), *(CONDITIONS.get(inst.name) or ())[:1]) for inst in insts)
+    for pc in body:
+        wanted = asked  # SCC, by what comes behind
+        for inst in reversed(flow.blocks[pc]):
+            condition = CONDITIONS.get(inst.name)
+            written, read = _written(inst), _read(inst)
+            given = written - (set() if wanted else {SCC})
+            if picks_registers(inst):
+                return frozenset()
+            computes = inst.kind & (Kind.VALU | Kind.SALU) and condition is None and written
+            read_and_written.append((read, given if computes else {SCC}))
+            reads_scc = SCC in read or (condition is not None and condition[0] == SCC)
+            wanted = reads_scc or (wanted and SCC not in written)
+    found = {r for _, written in read_and_written for r in written if r < _SPECIAL or r >= VGPR0}
+    while lost := {r for read, written in read_and_written if not written <= found for r in read & found}:
+        found -= lost
     return frozenset(found)
 
 
