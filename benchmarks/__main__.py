@@ -18,8 +18,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field, to_builtins
 
 from layoutprobe.arch import DEFAULT
 from layoutprobe.engine.choice import NAMES, NATIVE, NUMPY
@@ -58,8 +59,7 @@ argument = [
 """The standard kernel at one size."""
 
 
-@dataclass
-class Runs:
+class Runs(Struct):
     """What was measured of one figure: seconds and MiB, run by run; `exit` is the last process's."""
 
     wall: list[float] = field(default_factory=list)
@@ -74,8 +74,7 @@ class Runs:
         self.exit = code
 
 
-@dataclass(frozen=True)
-class Figure:
+class Figure(Struct, frozen=True):
     """One line.
 
     Attributes:
@@ -222,7 +221,7 @@ def main() -> int:
     for figure in chosen:
         print(line(figure, measured, before))
     if options.json:
-        told = {"machine": machine, "figures": {name: asdict(runs) for name, runs in measured.items()}}
+        told = {"machine": machine, "figures": {name: to_builtins(runs) for name, runs in measured.items()}}
         with writing(options.json) as file:
             file.write(json.dumps(told, indent=1) + "\n")
     return int(any(runs.exit for runs in measured.values()))

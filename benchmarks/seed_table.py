@@ -15,10 +15,10 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.arch import DEFAULT
@@ -34,8 +34,7 @@ TILE = 16
 BUDGET = 1 << 40
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True):
     """A line of the notes' table.
 
     Attributes:
@@ -65,8 +64,7 @@ ROWS = (
 )
 
 
-@dataclass(frozen=True)
-class Errors:
+class Errors(Struct, frozen=True):
     """How wrong a result is: see Row."""
 
     error: float

@@ -19,15 +19,22 @@ def run() -> int:
     """Run the command line on sys.argv.
 
     Returns:
-        The exit code of layoutprobe.cli.main.
+        The exit code of layoutprobe.cli.main; 2 where a package that even the command line stands on is missing.
     """
     # What is imported stays: to look through it for garbage is for nothing. A short command makes fewer objects.
     gc.set_threshold(100_000, 20, 50)
     # A shell that starts us in the background has it ignored; then it stays ignored.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
-    from layoutprobe.cli.main import main
+    try:
+        from layoutprobe.cli.main import main
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("layoutprobe"):
+            raise
+        from layoutprobe.text import missing
 
+        print(f"layoutprobe: {missing(error)}", file=sys.stderr)
+        return 2
     return main()
 
 

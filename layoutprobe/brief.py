@@ -1,7 +1,6 @@
 """Prints records that hold arrays in a few lines: a debugger or a notebook shows what there is, not all of it.
 
-    @dataclass(frozen=True, eq=False)
-    class Record:
+    class Record(Struct, frozen=True, eq=False):
         codes: NDArray[np.uint16]
 
         __repr__ = brief
@@ -13,8 +12,9 @@ Record(codes=uint16[4096] 0 1 2 3 ...)
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import fields, is_dataclass
 from typing import Any
+
+from msgspec import Struct
 
 WIDTH = 100
 LINES = 8
@@ -22,10 +22,10 @@ _LONGEST = 60
 _FEW = 4
 
 
-def brief(record: Any) -> str:
-    """A dataclass in at most LINES + 1 lines of about WIDTH columns; what does not fit is counted."""
+def brief(record: Struct) -> str:
+    """A record in at most LINES + 1 lines of about WIDTH columns; what does not fit is counted."""
     name = type(record).__name__
-    parts = [_cut(f"{f.name}={short(getattr(record, f.name))}", WIDTH - 4) for f in fields(record) if f.repr]
+    parts = [_cut(f"{f}={short(getattr(record, f))}", WIDTH - 4) for f in record.__struct_fields__]
     lines = [f"{name}("]
     for done, part in enumerate(parts):
         end = ")" if done == len(parts) - 1 else ","
@@ -47,7 +47,7 @@ def short(value: object) -> str:
         return _listed("{}", (f"{key!r}: {short(each)}" for key, each in _first(value.items())), len(value))
     if isinstance(value, list | tuple | set | frozenset):
         return _listed("[]" if isinstance(value, list) else "()", map(short, _first(value)), len(value))
-    if is_dataclass(value) and not isinstance(value, type):
+    if isinstance(value, Struct):
         text = repr(value).partition("\n")[0]
     else:
         text = repr(value[: 2 * _LONGEST] if isinstance(value, str | bytes) else value)

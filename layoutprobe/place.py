@@ -6,8 +6,9 @@ nobody reads places back out of words.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from layoutprobe.text import function_name, one_line
 
@@ -21,8 +22,7 @@ Size = tuple[tuple[str, int], ...]
 """A problem size: names and values, in the order of the manifest."""
 
 
-@dataclass(frozen=True)
-class Register:
+class Register(Struct, frozen=True):
     """One 32-bit register: `Register("VGPR", 72)` is v72."""
 
     kind: RegisterKind
@@ -33,8 +33,7 @@ class Register:
         return named or f"{_LETTERS[self.kind]}{self.index}"
 
 
-@dataclass(frozen=True)
-class Element:
+class Element(Struct, frozen=True):
     """One element of a matrix (a batch of them, or any other tensor): "C[3][17]"."""
 
     matrix: str
@@ -44,8 +43,7 @@ class Element:
         return self.matrix + "".join(f"[{i}]" for i in self.index)
 
 
-@dataclass(frozen=True)
-class SourceLine:
+class SourceLine(Struct, frozen=True):
     """A place in a source file.
 
     Attributes:
@@ -62,8 +60,7 @@ class SourceLine:
         return f"{one_line(self.file)}:{self.line}"
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(Struct, frozen=True):
     """A call that the compiler replaced by the body of the function.
 
     Attributes:
@@ -75,8 +72,7 @@ class Call:
     function: str
 
 
-@dataclass(frozen=True, repr=False)
-class Place:
+class Place(Struct, frozen=True):
     """Where something is wrong, as far as that is known. Everything is optional.
 
     Attributes:

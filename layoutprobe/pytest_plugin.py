@@ -17,11 +17,11 @@ that needs it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from layoutprobe.report.finding import Finding
@@ -81,8 +81,7 @@ def layoutprobe(request: pytest.FixtureRequest) -> LayoutProbe:
     return found
 
 
-@dataclass(frozen=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """What was found.
 
     Attributes:

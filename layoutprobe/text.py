@@ -7,10 +7,19 @@ reach the terminal, a line end may not add a line to a report, and ten thousand 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable
 
 LONGEST_ECHO = 400
 """Characters of somebody's text that a message repeats in one line."""
+
+
+def missing(error: ModuleNotFoundError) -> str:
+    """What to say where a package that we stand on is not installed."""
+    return (
+        f"the Python package {error.name!r} is missing in {sys.executable}\n"
+        "  next:     install layoutprobe with its dependencies: pip install layoutprobe"
+    )
 
 
 def printable(text: str, encoding: str | None = "utf-8", keep: str = "\n") -> str:

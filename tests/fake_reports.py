@@ -8,9 +8,8 @@ its column; D[i][j] is in VGPR i/2, lane 16*(i%2)+j.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.capture.capture import Evidence

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
+
+from msgspec import Struct, field
 
 from layoutprobe.arch.isa import Isa
 from layoutprobe.arch.lds import PLAIN_READS, LdsModel, LdsRead
@@ -17,8 +18,7 @@ _EITHER_SIGN = {"i8": "iu8", "u8": "iu8", "i4": "iu4", "u4": "iu4"}
 """Integers whose sign is a modifier of the instruction (RDNA), and so no part of its name."""
 
 
-@dataclass(frozen=True)
-class Arch:
+class Arch(Struct, frozen=True, dict=True):
     """A target.
 
     Attributes:

@@ -7,10 +7,10 @@ never sees them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -23,8 +23,7 @@ DWORD = 32
 """Bits of a register."""
 
 
-@dataclass(frozen=True, eq=False)
-class Fragment:
+class Fragment(Struct, frozen=True, eq=False, dict=True):
     """Where one operand has its elements.
 
     An instruction of several blocks computes as many products. Their matrices are stacked: those of A, C

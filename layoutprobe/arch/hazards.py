@@ -7,10 +7,11 @@ does with it, and how many wait states must lie between. What an instruction doe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cached_property
 from typing import Literal
+
+from msgspec import Struct
 
 
 class Use(Enum):
@@ -96,8 +97,7 @@ MATRIX = frozenset((Use.D, Use.F32_D, Use.F64_D, Use.AB, Use.C, Use.WIDE_C, Use.
 Link = Literal["any", "chain", "other"]
 
 
-@dataclass(frozen=True)
-class Hazard:
+class Hazard(Struct, frozen=True):
     """One rule.
 
     Attributes:
@@ -119,8 +119,7 @@ class Hazard:
         return self.states if isinstance(self.states, int) else self.states.get(passes, 0)
 
 
-@dataclass(frozen=True)
-class Hazards:
+class Hazards(Struct, frozen=True, dict=True):
     """The rules of an instruction set.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
+
+from msgspec import Struct, field
 
 from layoutprobe.arch.hazards import NONE, Hazards
 from layoutprobe.arch.matrix import MatrixForm
@@ -20,8 +21,7 @@ SignedField = tuple[str, int]
 """A field's name, and its width where it is two's complement; 0 where it is unsigned."""
 
 
-@dataclass(frozen=True)
-class Encodings:
+class Encodings(Struct, frozen=True):
     """How the bytes of an instruction are read, as far as families differ.
 
     Attributes:
@@ -80,8 +80,7 @@ Piece = tuple[int, int]
 """Lowest bit and width of a part of a field."""
 
 
-@dataclass(frozen=True)
-class Counting:
+class Counting(Struct, frozen=True):
     """The wait counters of a wave.
 
     Attributes:
@@ -116,8 +115,7 @@ class Counting:
         return (1 << self.bits[counter]) - 1
 
 
-@dataclass(frozen=True)
-class UserSgpr:
+class UserSgpr(Struct, frozen=True):
     """Scalar registers that the descriptor can ask for.
 
     Attributes:
@@ -147,8 +145,7 @@ WORK_ITEM = {"x": 0, "y": 10, "z": 20}
 """v0 of every target here (the same page)."""
 
 
-@dataclass(frozen=True)
-class IdRegister:
+class IdRegister(Struct, frozen=True):
     """A scalar register with ids of the workgroup.
 
     Attributes:
@@ -162,8 +159,7 @@ class IdRegister:
     bit: int | None = None
 
 
-@dataclass(frozen=True)
-class LaunchAbi:
+class LaunchAbi(Struct, frozen=True):
     """The state in which a wave starts.
 
     Attributes:
@@ -188,8 +184,7 @@ LAUNCH = LaunchAbi(
 """Of GFX9 to GFX11 (LLVM AMDGPUUsage, "Initial Kernel Execution State")."""
 
 
-@dataclass(frozen=True, eq=False)
-class Isa:
+class Isa(Struct, frozen=True, eq=False, dict=True):
     """An instruction set.
 
     Attributes:

@@ -8,14 +8,14 @@ same dword do not.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 Phases = tuple[tuple[int, ...], ...]
 """Lanes that are served together, phase by phase."""
 
 
-@dataclass(frozen=True)
-class LdsModel:
+class LdsModel(Struct, frozen=True):
     """The banks of a target, and its phase rules.
 
     Attributes:
@@ -56,8 +56,7 @@ def runs(wave: int, length: int) -> Phases:
     return tuple(lanes((first, first + length - 1)) for first in range(0, wave, length))
 
 
-@dataclass(frozen=True)
-class LdsRead:
+class LdsRead(Struct, frozen=True):
     """An instruction that reads LDS into the registers of a lane.
 
     Attributes:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
+from msgspec import Struct, field
 
 from layoutprobe.arch.fragments import Fragment
 from layoutprobe.errors import UsageError
@@ -21,8 +21,7 @@ SCALED = 32
 """Neighbouring k that share a scale (OCP Microscaling Formats 1.0)."""
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """What decides between layouts of one instruction: as one number, and as decoded modifiers.
 
     Attributes:
@@ -38,8 +37,7 @@ OPSEL = Choice(lambda mods: mods.get("opsel", 0), lambda opsel: {"opsel": opsel}
 """op_sel itself."""
 
 
-@dataclass(frozen=True, eq=False)
-class MatrixForm:
+class MatrixForm(Struct, frozen=True, eq=False):
     """One matrix instruction: D = A * B + C, or D += A * B with a sparse A.
 
     Where modifiers say of which types A and B are, each pair is a form of its own.

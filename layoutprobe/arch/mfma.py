@@ -10,9 +10,9 @@ inner index, and b the block; blocks are stacked, see `Fragment`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from layoutprobe.arch.fragments import DWORD, Fragment, Ints, as_b, indices
 from layoutprobe.arch.matrix import SCALED, Choice, Fragments, MatrixForm, by_name

@@ -9,7 +9,9 @@ l // 16 is called a lane's group.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.arch.base import Arch
 from layoutprobe.arch.fragments import (
@@ -64,8 +66,7 @@ _DENSE: dict[tuple[int, int, int], tuple[Formula, int]] = {
 }
 
 
-@dataclass(frozen=True)
-class SparseMaps:
+class SparseMaps(Struct, frozen=True):
     """A, B and the index operand of a sparse instruction, in terms of the dense k.
 
     Attributes:

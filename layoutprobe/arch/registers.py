@@ -7,15 +7,15 @@ Source of every number in the families' files: LLVM (AMDGPUBaseInfo.cpp and GCNP
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 KIB = 1024
 MAX_WORKGROUP = 1024
 """Work-items of the largest workgroup that any of the targets takes."""
 
 
-@dataclass(frozen=True)
-class VgprFile:
+class VgprFile(Struct, frozen=True):
     """The VGPRs that the waves of a SIMD share, for waves of one size.
 
     Attributes:
@@ -29,8 +29,7 @@ class VgprFile:
     encoded: int
 
 
-@dataclass(frozen=True)
-class Resources:
+class Resources(Struct, frozen=True):
     """What the waves of a target share.
 
     Attributes:

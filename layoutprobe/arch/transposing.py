@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True)
-class GlobalRead:
+class GlobalRead(Struct, frozen=True):
     """A load from global memory that transposes.
 
     Attributes:

@@ -13,7 +13,8 @@ whole workgroups make is ever resident: LLVM prints the resources' minimum, a ca
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from layoutprobe.arch.registers import MAX_WORKGROUP, Resources, VgprFile
 from layoutprobe.arch.registry import TARGETS, resources
@@ -23,8 +24,7 @@ WHOLE = "whole workgroups"
 """What takes the waves below every limit: the room that is left is too small for one more workgroup."""
 
 
-@dataclass(frozen=True)
-class Occupancy:
+class Occupancy(Struct, frozen=True):
     """How many waves fit.
 
     Attributes:
@@ -63,8 +63,7 @@ class Occupancy:
         return ", ".join(self.limited_by)
 
 
-@dataclass(frozen=True)
-class RegisterBudget:
+class RegisterBudget(Struct, frozen=True):
     """How many registers a wave may take so that so many waves fit.
 
     Attributes:

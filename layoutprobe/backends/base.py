@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -16,8 +16,7 @@ from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.observer import Observer
 
 
-@dataclass(frozen=True, eq=False)
-class Buffer:
+class Buffer(Struct, frozen=True, eq=False):
     """A global-memory argument.
 
     Attributes:
@@ -39,8 +38,7 @@ class Buffer:
     __repr__ = brief
 
 
-@dataclass(frozen=True, eq=False)
-class Launch:
+class Launch(Struct, frozen=True, eq=False):
     """One kernel launch.
 
     Attributes:
@@ -72,8 +70,7 @@ class Launch:
     __repr__ = brief
 
 
-@dataclass(frozen=True, eq=False)
-class RunResult:
+class RunResult(Struct, frozen=True, eq=False):
     """What a launch left in its buffers.
 
     Attributes:

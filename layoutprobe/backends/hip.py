@@ -9,11 +9,11 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.backends.base import Launch, RunResult
@@ -32,8 +32,7 @@ _END, _BUFFER, _SIZE = 3, 1, 2
 _LONGEST_NAP = 0.02
 
 
-@dataclass(frozen=True)
-class _Card:
+class _Card(Struct, frozen=True):
     """A card as the runtime describes it; `target` without features."""
 
     number: int

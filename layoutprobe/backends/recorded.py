@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from layoutprobe.backends.source import Request, Source
 from layoutprobe.brief import brief
@@ -14,8 +16,7 @@ from layoutprobe.capture.identity import said, same_question
 from layoutprobe.errors import UsageError
 
 
-@dataclass(eq=False)
-class Recorder:
+class Recorder(Struct, eq=False):
     """Passes requests on, and keeps the answers.
 
     Attributes:

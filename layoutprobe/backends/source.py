@@ -7,9 +7,9 @@ a capture can be replayed with no compiler at all.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe import plugins
@@ -21,8 +21,7 @@ from layoutprobe.capture.capture import Capture
 from layoutprobe.errors import UsageError, did_you_mean
 
 
-@dataclass(frozen=True, eq=False)
-class Prepared:
+class Prepared(Struct, frozen=True, eq=False):
     """A launch that is ready to go.
 
     Attributes:
@@ -39,8 +38,7 @@ class Prepared:
     stacked: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class Request:
+class Request(Struct, frozen=True, eq=False):
     """One run of one probe.
 
     Attributes:
@@ -73,8 +71,7 @@ class Source(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
-class Live:
+class Live(Struct, frozen=True, eq=False):
     """Runs every request on a backend."""
 
     backend: Backend

@@ -18,11 +18,11 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
+from msgspec import Struct
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
@@ -35,8 +35,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 """Time of every member: equal contents make equal files."""
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """A kind of archive, and what it may hold.
 
     Attributes:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -16,8 +16,7 @@ EvidenceKind = Literal["emulated", "measured", "replayed"]
 Origin = Literal["emulated", "measured"]
 
 
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """Where a capture comes from; every result carries it to the reader.
 
     Attributes:
@@ -55,8 +54,7 @@ def raw_bits(array: NDArray[Any]) -> NDArray[np.unsignedinteger]:
     return array.view(np.dtype(f"u{array.dtype.itemsize}"))
 
 
-@dataclass(frozen=True, eq=False)
-class Capture:
+class Capture(Struct, frozen=True, eq=False):
     """What a probe saw.
 
     Attributes:

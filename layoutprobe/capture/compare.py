@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.capture.capture import Capture, raw_bits
@@ -14,8 +14,7 @@ from layoutprobe.capture.file import CaptureFile
 from layoutprobe.capture.identity import said, same_question
 
 
-@dataclass(frozen=True)
-class OutputDifference:
+class OutputDifference(Struct, frozen=True):
     """One output of one run that differs.
 
     Attributes:
@@ -37,8 +36,7 @@ class OutputDifference:
     other_code: bool
 
 
-@dataclass(frozen=True)
-class CaptureDifference:
+class CaptureDifference(Struct, frozen=True):
     """What comparing two files gave.
 
     Attributes:

@@ -7,9 +7,10 @@ back. A file is data of a stranger: an unknown key or a version of the future is
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from layoutprobe import __version__
 from layoutprobe.brief import brief
@@ -24,8 +25,7 @@ INDEX = "captures.json"
 KIND = Kind("capture", INDEX)
 
 
-@dataclass(frozen=True, eq=False)
-class CaptureFile:
+class CaptureFile(Struct, frozen=True, eq=False):
     """Captures as read from a file.
 
     Attributes:

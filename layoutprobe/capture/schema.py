@@ -6,9 +6,11 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NoReturn, Self, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.capture.capture import Capture
 from layoutprobe.errors import UsageError
@@ -28,8 +30,7 @@ RENAMED = {
 _ROLES = ("inputs", "outputs", "undefined")
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One capture without its arrays; see `Capture`.
 
     Attributes:
@@ -48,8 +49,7 @@ class Entry:
     time: str
 
 
-@dataclass(frozen=True)
-class Index:
+class Index(Struct, frozen=True):
     """The whole of it; `version` is the layoutprobe that wrote the file."""
 
     version: str

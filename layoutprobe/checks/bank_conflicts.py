@@ -6,9 +6,9 @@ Conflicts are a cost, not an error: without a limit the law holds, and the figur
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from layoutprobe.arch import lds_model
 from layoutprobe.arch.lds import LdsModel
@@ -50,8 +50,7 @@ OVER_LIMIT = Rule(
 )
 
 
-@dataclass(frozen=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """What the accesses of one site cost.
 
     Attributes:

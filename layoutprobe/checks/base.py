@@ -18,8 +18,9 @@ gate does, once for all checks that ask for the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
 
 from layoutprobe.errors import DEBUG, ProbeError, debugging
 from layoutprobe.report.finding import Finding, Rule
@@ -51,8 +52,7 @@ def diagnosed(make: Callable[[], Made], otherwise: Callable[[str], Made]) -> Mad
         )
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(Struct, frozen=True):
     """One law.
 
     Attributes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from layoutprobe.observe.clashes import Clash, Touch
 from layoutprobe.report.finding import Finding, Related, Rule

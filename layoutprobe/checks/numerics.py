@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.selecting import SELECTION_RULES, asked, with_selection

@@ -7,9 +7,9 @@ observed of the instruction itself.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.by_values import by_values

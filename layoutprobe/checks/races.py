@@ -10,8 +10,9 @@ are one finding.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 from math import prod
+
+from msgspec.structs import replace
 
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.buffer_in_use import IN_USE, in_use

@@ -7,8 +7,10 @@ is executed, so every target with known registers is covered.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from math import prod
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.arch import MAX_WORKGROUP, TARGETS, Occupancy, occupancy, register_budget, resources
 from layoutprobe.checks.base import Check
@@ -95,8 +97,7 @@ _TOLD = ("VGPRs", "LDS bytes", "waves per SIMD")
 RULES = (WORKGROUP, UNDERSTATED, LDS, NO_ROOM, *LIMITS.values(), OCCUPANCY)
 
 
-@dataclass(frozen=True)
-class Used:
+class Used(Struct, frozen=True):
     """What one launch of a kernel takes.
 
     Attributes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from layoutprobe.checks.base import Check
 from layoutprobe.isa.dialect import isa_of

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.checks.base import diagnosed
@@ -255,8 +256,7 @@ def _only_where(spec: RunSpec) -> str:
     return ""
 
 
-@dataclass(frozen=True)
-class _Cause:
+class _Cause(Struct, frozen=True):
     """The rule that is broken, and in words what is wrong with which elements (all wrong ones where None); with a
     place where that is not the store; `explained` as of findings; the next step where it is not the rule's."""
 

@@ -12,9 +12,9 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from layoutprobe.claims.model import MATRICES, Claimed, ClaimSet, slot_name
 from layoutprobe.errors import UsageError
@@ -34,8 +34,7 @@ _REGISTER = re.compile(r"[av](\d{1,3})(?:\{\d*\})?(?:\.?\s*\[(\d{1,2}):(\d{1,2})
 _ELEMENT = re.compile(r"([ABCD])\[(\d{1,5})\]\[(\d{1,5})\](?:\.B\d+)?")
 
 
-@dataclass(frozen=True, eq=False)
-class Cells:
+class Cells(Struct, frozen=True, eq=False):
     """A whole table of one matrix."""
 
     text: str

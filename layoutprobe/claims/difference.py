@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.claims.gauge import Renaming, renaming
@@ -15,8 +15,7 @@ from layoutprobe.layouts.instruction import InstructionLayout
 from layoutprobe.layouts.layout import HOLE, Layout
 
 
-@dataclass(frozen=True)
-class OperandDifference:
+class OperandDifference(Struct, frozen=True):
     """One operand of both sides.
 
     Attributes:
@@ -33,8 +32,7 @@ class OperandDifference:
     forms: tuple[tuple[ClosedForm, ...], tuple[ClosedForm, ...]]
 
 
-@dataclass(frozen=True)
-class LayoutDifference:
+class LayoutDifference(Struct, frozen=True):
     """Two instructions beside each other.
 
     Attributes:

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.claims.model import MATRICES, Claimed
@@ -40,8 +40,7 @@ _ALIASES = re.compile(r"\b(?:threadIdx\.x|lane_id|lane_idx|tid)\b")
 _EQUALS = re.compile(r"(?<![<>=!])=(?!=)")
 
 
-@dataclass(frozen=True)
-class Formula:
+class Formula(Struct, frozen=True):
     """One sentence; see the module.
 
     Attributes:

@@ -9,9 +9,9 @@ slots of B, C and D the columns, so that claims made together must agree on one 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from layoutprobe.claims.model import AXES_OF, COMPRESSED, LINE_NAMES, LINES_NAMES, Claimed, slot_name
 from layoutprobe.layouts.instruction import InstructionLayout
@@ -23,8 +23,7 @@ Key = tuple[str, int]
 a sparse A are COMPRESSED, renamed with the groups of the dense k and numbered otherwise."""
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """One slot in which a claim and what was solved differ.
 
     Attributes:
@@ -43,8 +42,7 @@ class Difference:
     read: bool
 
 
-@dataclass
-class Renaming:
+class Renaming(Struct):
     """Claimed line -> line of the instruction, where slots fix it."""
 
     lines: dict[Key, dict[int, int]] = field(default_factory=dict)
@@ -63,8 +61,7 @@ class Renaming:
         }
 
 
-@dataclass(frozen=True)
-class Conflict:
+class Conflict(Struct, frozen=True):
     """Why no renaming serves: two slots that no permutation can bring together, or one alone."""
 
     why: str

@@ -8,9 +8,9 @@ as they should be.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.claims.model import Claimed
@@ -24,8 +24,7 @@ GROUP = 16
 """Lanes that bit g of `readers` stands for."""
 
 
-@dataclass(frozen=True)
-class Effect:
+class Effect(Struct, frozen=True):
     """A test GEMM through the claimed packing.
 
     Attributes:

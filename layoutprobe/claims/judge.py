@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.claims.gauge import Conflict, Difference, Renaming, first_difference, renaming
@@ -21,8 +21,7 @@ VERDICTS = {CONFIRMED: 0, GAUGE: 0, REFUTED: 1, UNDECIDED: 2}
 """Verdict -> exit code."""
 
 
-@dataclass(frozen=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """What became of a set of claims, and whether that is what their file states.
 
     Attributes:

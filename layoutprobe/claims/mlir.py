@@ -6,8 +6,9 @@ lengths and numbers are bounded.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import NoReturn
+
+from msgspec import Struct, field
 
 from layoutprobe.errors import UsageError
 
@@ -22,8 +23,7 @@ _SHOWN = 60
 Value = "int | bool | str | list[Value] | dict[str, Value] | Attribute"
 
 
-@dataclass(frozen=True)
-class Attribute:
+class Attribute(Struct, frozen=True):
     """`#ttg.name<[pads] {key = value}>`, or `#name`: an alias, whose entries are elsewhere.
 
     Attributes:
@@ -39,8 +39,7 @@ class Attribute:
     whole: bool = False
 
 
-@dataclass(frozen=True)
-class Tensor:
+class Tensor(Struct, frozen=True):
     """`tensor<64x32xf16, #layout>`, or a memdesc.
 
     Attributes:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -24,8 +24,7 @@ LINE_NAMES = {"M": "row", "N": "column", "K": "k", COMPRESSED: "compressed k"}
 LINES_NAMES = {"M": "rows", "N": "columns", "K": "k", COMPRESSED: "compressed k"}
 
 
-@dataclass(frozen=True, eq=False)
-class Claimed:
+class Claimed(Struct, frozen=True, eq=False):
     """A claim as a table over the slots of an operand; axes [wave, lane, vgpr, field].
 
     Attributes:
@@ -91,8 +90,7 @@ class Statement(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class ClaimSet:
+class ClaimSet(Struct, frozen=True):
     """Sentences that are claimed together: one renaming of M, N and K must serve them all.
 
     Attributes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from layoutprobe.claims.formula import parse_formula
 from layoutprobe.claims.model import Claimed, Statement
@@ -16,8 +17,7 @@ MAX_TEXT = 8000
 _MATRIX = re.compile(r"\s*([ABCD])\s*:\s*(?=\S)")
 
 
-@dataclass(frozen=True)
-class BasisStatement:
+class BasisStatement(Struct, frozen=True):
     """A basis over GF(2); which field it speaks of is known only beside the operand."""
 
     text: str
@@ -30,8 +30,7 @@ class BasisStatement:
         return Claimed.table(*parse_basis(self.body, operand.field_bits).table(), operand)
 
 
-@dataclass(frozen=True)
-class CuteStatement:
+class CuteStatement(Struct, frozen=True):
     """A TV layout."""
 
     text: str

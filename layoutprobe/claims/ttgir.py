@@ -8,9 +8,10 @@ layout that is taken for another one would be worse.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
+
+from msgspec import Struct
 
 from layoutprobe.claims.mlir import Attribute, Cursor, Tensor
 from layoutprobe.claims.sources import Sources, values_of
@@ -275,8 +276,7 @@ class _Reader:
         return made
 
 
-@dataclass
-class _Entries:
+class _Entries(Struct, dict=True):
     """The entries of an attribute, each asked for once."""
 
     attribute: Attribute

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from layoutprobe.cli.arguments import Parser
 
@@ -12,8 +13,7 @@ Parse = Callable[[list[str]], argparse.Namespace]
 """Reads a whole command line, its command included."""
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(Struct, frozen=True):
     """One command; its module keeps it as COMMAND, and main.py lists it.
 
     Attributes:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import errno
-import sys
 from collections.abc import Callable
 
 from layoutprobe.cli.terminal import say
 from layoutprobe.errors import DEBUG, ProbeError, UsageError, debugging
-from layoutprobe.text import clipped
+from layoutprobe.text import clipped, missing
 
 
 def ended(work: Callable[[], int]) -> int:
@@ -38,10 +37,7 @@ def _unexpected(error: Exception) -> str:
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         return str(UsageError("the name of a file is too long", where={"file": error.filename}))
     if isinstance(error, ModuleNotFoundError) and not (error.name or "").startswith("layoutprobe"):
-        return (
-            f"the Python package {error.name!r} is missing in {sys.executable}\n"
-            "  next:     install layoutprobe with its dependencies: pip install layoutprobe"
-        )
+        return missing(error)
     return (
         f"a bug in layoutprobe, not in your kernel: {type(error).__name__}: {clipped(str(error))}\n"
         "  next:     please report it, with the command line, what `layoutprobe doctor`\n"

@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         ProbeError: there is no such card, or a file cannot be written.
     """
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from layoutprobe.backends.recorded import Recorder, Replay
     from layoutprobe.fidelity.examine import examine

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
+
+from msgspec import to_builtins
 
 from layoutprobe.cli.arguments import Parser, add_output, refuse_idle
 from layoutprobe.cli.command import Command
@@ -119,7 +120,7 @@ def _waves(arguments: argparse.Namespace) -> Answer:
     if found.workgroups is not None:
         items.append(("workgroups", f"{found.workgroups or 'none'} on a {found.unit}"))
     waves = {"waves": 0} if fails else {}
-    return Answer(asdict(found) | waves | {"limited_by": found.limited_by}, items)
+    return Answer(to_builtins(found) | waves | {"limited_by": found.limited_by}, items)
 
 
 def _budget(arguments: argparse.Namespace) -> Answer:
@@ -133,7 +134,7 @@ def _budget(arguments: argparse.Namespace) -> Answer:
         ("registers", f"at most {found.registers} VGPRs for each wave{accvgprs}"),
         ("file", f"{found.simd_bytes >> 10} KiB per SIMD, {found.cu_bytes >> 10} KiB per CU"),
     ]
-    return Answer(asdict(found), items)
+    return Answer(to_builtins(found), items)
 
 
 COMMAND = Command(

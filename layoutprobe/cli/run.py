@@ -170,7 +170,7 @@ def _seconds(text: str) -> float:
 
 
 def _checks(arguments: argparse.Namespace) -> LaunchChecks:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from layoutprobe.extras.hiphost.checking import Asked, LaunchChecks, asked_for
     from layoutprobe.manifest.acceptances import read_baseline

@@ -7,7 +7,8 @@ two wait states are needed (LLVM, GCNHazardRecognizer::checkPermlaneHazards): an
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from layoutprobe.codegen.moves import Copy, Moves, Permute, Swap
 from layoutprobe.layouts.polynomial import Polynomial
@@ -16,8 +17,7 @@ AND_XOR = 0x78
 """Truth table of `a ^ (b & c)` for v_bitop3: bit 4*a + 2*b + c."""
 
 
-@dataclass
-class _Writer:
+class _Writer(Struct):
     """Lines, and which symbols they need.
 
     Attributes:

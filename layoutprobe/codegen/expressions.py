@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from layoutprobe.codegen.scope import BUILTIN, Outer, Scope, scope, sort_of
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.tree import BINDING, Node, forest, parse
 
 
-@dataclass(frozen=True)
-class Rewrite:
+class Rewrite(Struct, frozen=True):
     """A text in place of another.
 
     Attributes:
@@ -33,8 +33,7 @@ class Rewrite:
         return text[: self.start] + self.text + text[self.end :]
 
 
-@dataclass(frozen=True)
-class Known:
+class Known(Struct, frozen=True):
     """A name that a statement may use: its sort, see `Operand`, and how many tokens away its nearest use is."""
 
     text: str
@@ -49,8 +48,7 @@ _HERE = 20.0
 """How far what is never used is, what the function does not use, and what the statement uses for something else."""
 
 
-@dataclass(frozen=True)
-class Spot:
+class Spot(Struct, frozen=True, dict=True):
     """A statement that may be wrong.
 
     Attributes:

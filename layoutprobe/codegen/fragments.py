@@ -8,9 +8,9 @@ anybody sees it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.arch.matrix import MatrixForm
@@ -31,8 +31,7 @@ TYPES = {"f16": "_Float16", "bf16": "__bf16", "f32": "float", "xf32": "float", "
 """Element type -> what HIP calls it; all others are bytes."""
 
 
-@dataclass(frozen=True, eq=False)
-class Helpers:
+class Helpers(Struct, frozen=True, eq=False):
     """What to generate.
 
     Attributes:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import pairwise
+
+from msgspec.structs import replace
 
 from layoutprobe.codegen.expressions import Known, Rewrite, Spot
 from layoutprobe.codegen.scope import sort_of

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from layoutprobe.codegen.statements import Source
 
@@ -17,8 +18,7 @@ _MOST, _LONGEST = 200, 4000
 """Macros of a file, and characters of one."""
 
 
-@dataclass(frozen=True)
-class Macro:
+class Macro(Struct, frozen=True):
     """One of them.
 
     Attributes:

@@ -6,9 +6,8 @@ the plan is right by construction, and a generated kernel has still to show it (
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -27,16 +26,14 @@ class UnreachableError(Exception):
     """A byte lies in a lane that no swap reaches."""
 
 
-@dataclass(frozen=True)
-class Copy:
+class Copy(Struct, frozen=True):
     """`target = source`."""
 
     target: str
     source: str
 
 
-@dataclass(frozen=True)
-class Swap:
+class Swap(Struct, frozen=True):
     """Lanes of `first` whose number has the bit `apart` change places with those of `second` that have it not."""
 
     apart: int
@@ -44,8 +41,7 @@ class Swap:
     second: str
 
 
-@dataclass(frozen=True, eq=False)
-class Permute:
+class Permute(Struct, frozen=True, eq=False):
     """`target` takes each byte from `low` (0 to 3) or `high` (4 to 7), as a byte of the selector says.
 
     Attributes:
@@ -64,8 +60,7 @@ class Permute:
 Step = Copy | Swap | Permute
 
 
-@dataclass
-class _State:
+class _State(Struct):
     """What registers hold, and what was done to them."""
 
     held: dict[str, Codes]
@@ -80,8 +75,7 @@ class _State:
         return f"t{self.temporaries - 1}"
 
 
-@dataclass(frozen=True, eq=False)
-class Moves:
+class Moves(Struct, frozen=True, eq=False):
     """A program.
 
     Attributes:

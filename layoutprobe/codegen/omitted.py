@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import pairwise
+
+from msgspec.structs import replace
 
 from layoutprobe.codegen.expressions import Rewrite, Spot, indent
 from layoutprobe.codegen.scope import declarations

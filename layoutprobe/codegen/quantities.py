@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from decimal import Decimal
 from difflib import SequenceMatcher
 from itertools import combinations, product
 from math import log
+
+from msgspec.structs import replace
 
 from layoutprobe.codegen.expressions import (
     Rewrite,

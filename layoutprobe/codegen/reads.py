@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.arch.lds import LdsRead
@@ -18,8 +18,7 @@ from layoutprobe.solver.lds_reads import ReadAt
 Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Formula:
+class Formula(Struct, frozen=True):
     """A table over one coordinate, as a formula.
 
     Attributes:
@@ -41,8 +40,7 @@ def formula(name: str, table: Ints) -> Formula:
     return Formula(text or value.text(name), in_c(text, value, name), kind)
 
 
-@dataclass(frozen=True, eq=False)
-class ReadCode:
+class ReadCode(Struct, frozen=True, eq=False):
     """How a kernel reads its operands.
 
     Attributes:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import combinations
 from math import log1p
+
+from msgspec.structs import replace
 
 from layoutprobe.codegen.expressions import Known, Rewrite, Spot
 from layoutprobe.codegen.scope import BUILTIN, Operand, declarations

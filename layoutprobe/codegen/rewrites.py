@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import combinations, islice
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.codegen.additions import barriers, factors, lacking, terms_more, units
 from layoutprobe.codegen.details import both, clamps, masks, next_to, signs, tables
@@ -295,8 +297,7 @@ def _atomic(spot: Spot) -> Iterator[Rewrite]:
             yield spot.replace(at, added.last, text, "atomic")
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """A kind of change.
 
     Attributes:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.tree import template_end
@@ -67,8 +68,7 @@ _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+([^\n\\]+)$", re.MUL
 _IF = re.compile(r"^[ \t]*#[ \t]*(?:el)?if[ \t]+([^\n]{1,400})", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Operand:
+class Operand(Struct, frozen=True):
     """A name with what it is a member of: `a.S`, `threadIdx.x`, `K`.
 
     Attributes:
@@ -83,8 +83,7 @@ class Operand:
     sort: str
 
 
-@dataclass(frozen=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """What a function knows.
 
     Attributes:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 _TOKEN = re.compile(
     r"""(?P<skip>\s+|//(?:[^\n\\]|\\.)*|/\*(?:.*?\*/|.*)|\#(?:[^\n\\]|\\.)*|\\\r?\n)
@@ -24,8 +25,7 @@ _NO_CALLS = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Token:
+class Token(Struct, frozen=True):
     """A word of the source.
 
     Attributes:

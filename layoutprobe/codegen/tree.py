@@ -6,9 +6,10 @@ No grammar of C++: what is not known is a leaf, and a guess that is wrong costs 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+
+from msgspec import Struct
 
 from layoutprobe.codegen.statements import Source
 
@@ -81,8 +82,7 @@ _MOST_STATEMENTS = 400
 """Of a function that are read for what is done elsewhere."""
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(Struct, frozen=True):
     """An expression.
 
     Attributes:

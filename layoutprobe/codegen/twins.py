@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import islice
+
+from msgspec.structs import replace
 
 from layoutprobe.codegen.expressions import Rewrite, Spot
 from layoutprobe.codegen.statements import Token

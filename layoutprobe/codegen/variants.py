@@ -7,10 +7,11 @@ that is assigned to. What can be chosen in neither way (a declaration, a constan
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import pairwise
+
+from msgspec import Struct
 
 from layoutprobe.codegen.expressions import Rewrite
 from layoutprobe.codegen.macros import Macro, macros, source_at
@@ -31,8 +32,7 @@ _NOT_ALONE = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Region:
+class Region(Struct, frozen=True):
     """What is chosen as a whole.
 
     Attributes:
@@ -45,8 +45,7 @@ class Region:
     is_statement: bool
 
 
-@dataclass(frozen=True)
-class Combined:
+class Combined(Struct, frozen=True):
     """The text.
 
     Attributes:

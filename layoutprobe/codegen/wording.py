@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from layoutprobe.codegen.expressions import Rewrite
 from layoutprobe.codegen.macros import macros, source_at
@@ -14,8 +15,7 @@ _MOST = 80
 """Characters of a piece that is quoted."""
 
 
-@dataclass(frozen=True)
-class Wording:
+class Wording(Struct, frozen=True):
     """What a change says.
 
     Attributes:

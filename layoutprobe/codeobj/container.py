@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from layoutprobe.codeobj.cursor import Cursor
 from layoutprobe.codeobj.model import Relocation, Segment
@@ -44,8 +45,7 @@ _RELA = struct.Struct("<2Qq")
 _DYNAMIC = struct.Struct("<qQ")
 
 
-@dataclass(frozen=True)
-class ProgramHeader:
+class ProgramHeader(Struct, frozen=True):
     """One program header; only what the loader needs."""
 
     kind: int
@@ -56,8 +56,7 @@ class ProgramHeader:
     memory_size: int
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(Struct, frozen=True):
     """One section header; `name_offset` points into the section-name table."""
 
     name_offset: int
@@ -68,8 +67,7 @@ class Section:
     link: int
 
 
-@dataclass(frozen=True)
-class Symbol:
+class Symbol(Struct, frozen=True):
     """One symbol that the object defines, or one that it needs (`defined` False); `weak`: others go before it."""
 
     name: str
@@ -80,8 +78,7 @@ class Symbol:
     weak: bool
 
 
-@dataclass(frozen=True)
-class Container:
+class Container(Struct, frozen=True):
     """An ELF file, its tables read and found to lie inside the file."""
 
     data: bytes

@@ -8,7 +8,8 @@ hostile bytes cost a bounded time; pyelftools is the oracle in the tests, see co
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from layoutprobe.codeobj.container import Container
 from layoutprobe.codeobj.cursor import Cursor
@@ -50,16 +51,14 @@ Value = tuple[int, int | str]
 Attributes = dict[int, Value]
 
 
-@dataclass(frozen=True)
-class _Abbreviation:
+class _Abbreviation(Struct, frozen=True):
     tag: int
     children: bool
     consts: tuple[tuple[int, Value], ...]
     reads: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One entry.
 
     Attributes:
@@ -75,8 +74,7 @@ class Entry:
     attributes: Attributes
 
 
-@dataclass
-class Unit:
+class Unit(Struct):
     """One unit, and how its indexed values are found.
 
     Attributes:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
+from msgspec.structs import asdict
+
 from layoutprobe.arch.processors import EF_AMDGPU_MACH, of_elf
 from layoutprobe.codeobj import descriptor
 from layoutprobe.codeobj.container import (
@@ -104,7 +106,7 @@ def _kernel(
             "an aligned entry with its code in an executable segment",
             f"entry 0x{entry:x}, {size} bytes of code, of which {room} are there",
         )
-    return Kernel(**vars(meta), entry=entry, size=size, descriptor=parsed)
+    return Kernel(**asdict(meta), entry=entry, size=size, descriptor=parsed)
 
 
 def _code_after(segments: tuple[Segment, ...], address: int) -> int:

@@ -7,8 +7,9 @@ so it is read when first asked for.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from layoutprobe.codeobj.container import read_container
 from layoutprobe.codeobj.debug_info import (
@@ -44,8 +45,7 @@ Span = tuple[int, int]
 """First address, and the one behind the last."""
 
 
-@dataclass(frozen=True)
-class Inlined:
+class Inlined(Struct, frozen=True):
     """One stretch of an inlined call.
 
     Attributes:

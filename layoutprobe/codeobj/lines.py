@@ -7,8 +7,9 @@ Source: DWARF 5 standard, section 6.2 (and DWARF 4, whose header differs). Read 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from posixpath import join, normpath
+
+from msgspec import Struct
 
 from layoutprobe.codeobj.container import Container
 from layoutprobe.codeobj.cursor import Cursor
@@ -31,8 +32,7 @@ Row = tuple[int, str, int, int]
 """Address, file, line, column; line 0 where no source line is meant, column 0 where none is given."""
 
 
-@dataclass(frozen=True)
-class _Header:
+class _Header(Struct, frozen=True):
     instruction_length: int
     line_base: int
     line_range: int

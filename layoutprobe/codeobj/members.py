@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from layoutprobe.codeobj.model import Argument, CodeObject, Kernel
 from layoutprobe.codeobj.parameters import Parameter, Signature

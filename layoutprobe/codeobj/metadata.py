@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
+
+from msgspec import Struct, msgpack
 
 from layoutprobe.codeobj.container import PT_NOTE, Container
 from layoutprobe.codeobj.cursor import Cursor
@@ -18,7 +19,6 @@ from layoutprobe.errors import CodeObjectError
 
 _NOTE_NAME, _NT_AMDGPU_METADATA = b"AMDGPU\0", 32
 _MAX_NOTE = 16 << 20
-_MAX_ELEMENTS = 1 << 14  # of one array or map; the decoder allocates what an array claims to hold
 MAX_KERNARG = 1 << 20
 _VERSION = 1
 # "amdgcn-amd-amdhsa--NAME" or "amdgcn-amd-amdhsa-unknown-NAME", with features ":xnack-:sramecc+".
@@ -70,8 +70,7 @@ def _kind(value: object) -> str:
     return repr(value) if isinstance(value, int) else type(value).__name__
 
 
-@dataclass(frozen=True)
-class Metadata:
+class Metadata(Struct, frozen=True):
     """What the note says.
 
     Attributes:
@@ -136,20 +135,15 @@ def _find_note(container: Container) -> Cursor:
 
 
 def _unpack(note: Cursor) -> object:
-    import msgpack  # needed by no other command than those that load code
-
     start = note.pos
     raw = note.take(note.end - note.pos)
     if len(raw) > _MAX_NOTE:
         raise note.error(f"at most {_MAX_NOTE} bytes", f"{len(raw)}", start)
     try:
-        # ValueError covers what msgpack documents (ExtraData, FormatError, StackError, size limits)
-        # and strings that are not UTF-8; TypeError is a map with a key that cannot be hashed.
-        # OverflowError and OSError come from timestamps beyond the platform's range.
-        return msgpack.unpackb(
-            raw, strict_map_key=False, max_array_len=_MAX_ELEMENTS, max_map_len=_MAX_ELEMENTS
-        )
-    except (ValueError, TypeError, OverflowError, OSError, msgpack.UnpackException) as problem:
+        # ValueError covers what msgspec documents, and strings that are not UTF-8; OverflowError and OSError come
+        # from timestamps beyond the platform's range.
+        return msgpack.decode(raw)
+    except (ValueError, RecursionError, OverflowError, OSError) as problem:
         reason = f"{type(problem).__name__}: {str(problem)[:200]}"
         raise note.error("one msgpack object", reason, start) from problem
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
+
+from msgspec import Struct, field
 
 from layoutprobe.arch import TARGETS
 from layoutprobe.errors import UsageError
 from layoutprobe.place import SourceLine
 
 
-@dataclass(frozen=True)
-class Argument:
+class Argument(Struct, frozen=True):
     """One kernel argument of the metadata note.
 
     Attributes:
@@ -36,8 +36,7 @@ class Argument:
         return self.kind.startswith("hidden_")
 
 
-@dataclass(frozen=True)
-class KernelDescriptor:
+class KernelDescriptor(Struct, frozen=True):
     """The 64-byte amdhsa kernel descriptor. Source: LLVM AMDGPUUsage, "Kernel Descriptor".
 
     `rsrc1`, `rsrc2`, `rsrc3` and `properties` are the raw words; the named attributes are
@@ -94,8 +93,7 @@ class KernelDescriptor:
         return ((self.rsrc3 & 63) + 1) * granule
 
 
-@dataclass(frozen=True, kw_only=True)
-class KernelMetadata:
+class KernelMetadata(Struct, frozen=True, kw_only=True):
     """One kernel as its metadata states it.
 
     Attributes:
@@ -130,8 +128,7 @@ MAX_STACK = 131_056
 """The most that the host may ask for, as in ROCm: a wave of 64 lanes can address no more scratch."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Kernel(KernelMetadata):
+class Kernel(KernelMetadata, frozen=True, kw_only=True, dict=True):
     """One kernel of a code object.
 
     Attributes:
@@ -158,8 +155,7 @@ class Kernel(KernelMetadata):
         return tuple(a for a in self.args if not a.hidden)
 
 
-@dataclass(frozen=True)
-class Segment:
+class Segment(Struct, frozen=True):
     """One loadable segment: bytes at a virtual address, zero-filled to `size`."""
 
     address: int
@@ -169,8 +165,7 @@ class Segment:
     writable: bool
 
 
-@dataclass(frozen=True)
-class Relocation:
+class Relocation(Struct, frozen=True):
     """A 64-bit word of the image that holds an address of the image.
 
     The loader writes its own base plus `value` (modulo 2**64) at base plus `address`.
@@ -180,8 +175,7 @@ class Relocation:
     value: int
 
 
-@dataclass(frozen=True)
-class LineTable:
+class LineTable(Struct, frozen=True):
     """Address -> source position. `addresses` ascend; row i covers up to addresses[i+1]."""
 
     addresses: tuple[int, ...] = ()
@@ -210,8 +204,7 @@ class LineTable:
         return SourceLine(self.files[row], self.lines[row], self.columns[row] or None)
 
 
-@dataclass(frozen=True)
-class CodeObject:
+class CodeObject(Struct, frozen=True):
     """A loaded code object. Of one for an NVIDIA card only digest, target and image are known.
 
     Attributes:
@@ -232,7 +225,7 @@ class CodeObject:
     segments: tuple[Segment, ...]
     lines: LineTable = field(default_factory=LineTable)
     relocations: tuple[Relocation, ...] = ()
-    image: bytes = field(default=b"", repr=False)
+    image: bytes = b""
     formats: Mapping[int, str] = field(default_factory=dict)
 
     def first_accvgpr(self, kernel: Kernel) -> int | None:

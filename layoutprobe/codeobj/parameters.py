@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.codeobj.container import read_container
 from layoutprobe.codeobj.debug_info import (
@@ -58,8 +60,7 @@ _STRUCTURE = re.compile(
 _VECTOR = re.compile(r"HIP_vector_(?:type|base)<([\w ]+)")
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """One parameter.
 
     Attributes:
@@ -86,8 +87,7 @@ class Parameter:
         return POINTER_BYTES if self.pointer else int(width[0]) // 8 if width else 0
 
 
-@dataclass(frozen=True)
-class Signature:
+class Signature(Struct, frozen=True):
     """A kernel in its source.
 
     Attributes:
@@ -144,8 +144,7 @@ def _keys(name: str, number: int, inner: tuple[str, ...]) -> tuple[str, ...]:
     return (*named, f"{number}.{last}")
 
 
-@dataclass(frozen=True)
-class _Types:
+class _Types(Struct, frozen=True):
     info: DebugInfo
     unit: Unit
     known: dict[int, Entry]

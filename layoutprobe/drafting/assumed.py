@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 DEEP = 32
 """What an extent that no workgroup is for is a multiple of: a step of K, most often."""
@@ -12,8 +13,7 @@ EACH_ONCE = "i0 ^ 1"
 """Contents of a buffer: indices that differ from each other, and from their places."""
 
 
-@dataclass(frozen=True)
-class Assumed:
+class Assumed(Struct, frozen=True):
     """See above.
 
     Attributes:

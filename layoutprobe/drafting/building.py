@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe import arch
 from layoutprobe.brief import brief
@@ -20,8 +22,7 @@ _UNFIT = "needs target feature"
 """What clang says of an instruction that a target has not."""
 
 
-@dataclass(frozen=True)
-class Built:
+class Built(Struct, frozen=True):
     """A code object.
 
     Attributes:

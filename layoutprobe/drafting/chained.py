@@ -4,9 +4,9 @@ product that they compute together, seen in the data of both."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from layoutprobe.codeobj.members import taken_apart
 from layoutprobe.codeobj.model import CodeObject, Kernel

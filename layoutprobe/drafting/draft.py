@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from layoutprobe.codeobj.members import taken_apart
 from layoutprobe.codeobj.model import Argument, CodeObject, Kernel

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
+
+from msgspec import Struct
 
 _TYPE = (
     r"(?:(?:static|const|constexpr|inline|unsigned|signed|long)\s+)*"
@@ -58,8 +59,7 @@ def declared(text: str, at: int) -> Iterator[tuple[str, str]]:
             yield found[1], f"dim3({one[found.end() : -1].strip()})"
 
 
-@dataclass(frozen=True)
-class _Structure:
+class _Structure(Struct, frozen=True):
     """A structure: the parameters of its template, each with what it is given where nobody does; and its body."""
 
     parameters: Mapping[str, str]

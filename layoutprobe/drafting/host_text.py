@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from layoutprobe.drafting.host_declarations import DECLARED, closing, constants, declared, split
 
@@ -80,8 +81,7 @@ def opened(text: str, at: int) -> int:
     return blocks[-1] if blocks else -1
 
 
-@dataclass(frozen=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """What names mean at a place of the text.
 
     Attributes:

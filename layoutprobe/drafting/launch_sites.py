@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from layoutprobe.codeobj.parameters import Parameter
 from layoutprobe.drafting.host_declarations import closing, listed, split
@@ -37,8 +39,7 @@ _SKIPPED = {"hipLaunchKernelGGL": 5, "hipExtLaunchKernelGGL": 8}
 """Arguments of a macro before those of the kernel."""
 
 
-@dataclass(frozen=True)
-class LaunchSite:
+class LaunchSite(Struct, frozen=True):
     """One launch.
 
     Attributes:
@@ -60,10 +61,10 @@ class LaunchSite:
     dynamic_lds: str
     arguments: tuple[str, ...]
     members: Mapping[str, str] = field(default_factory=dict)
-    block_at: int = field(default=0, compare=False)
-    listed: bool = field(default=False, compare=False)
-    seen: bool = field(default=True, compare=False)
-    types: tuple[str, ...] = field(default=(), compare=False)
+    block_at: int = 0
+    listed: bool = False
+    seen: bool = True
+    types: tuple[str, ...] = ()
 
     def taken_apart(self, parameters: Sequence[Parameter]) -> LaunchSite:
         """The launch with a value for each member of a structure, as the kernel's parameters have them."""

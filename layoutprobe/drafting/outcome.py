@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from layoutprobe.brief import brief
 from layoutprobe.codeobj.parameters import Signature
@@ -14,8 +15,7 @@ from layoutprobe.drafting.seen import SeenLaunch
 from layoutprobe.manifest.model import Sizes
 
 
-@dataclass(frozen=True)
-class Made:
+class Made(Struct, frozen=True):
     """An argument that a launch before has stored.
 
     Attributes:
@@ -31,8 +31,7 @@ class Made:
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(Struct, frozen=True):
     """What a kernel did.
 
     Attributes:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import combinations, permutations, product
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.drafting.seen import SeenBuffer, SeenLaunch
@@ -40,8 +41,7 @@ _READINGS = {"u16": ("bf16", "f16", "u16"), "i16": ("bf16", "f16", "i16"), "u8":
 Doubles = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Operand:
+class Operand(Struct, frozen=True):
     """One matrix of the product.
 
     Attributes:
@@ -55,8 +55,7 @@ class Operand:
     order: str
 
 
-@dataclass(frozen=True)
-class FoundProduct:
+class FoundProduct(Struct, frozen=True):
     """D = activation(scales * alpha * A @ B + beta * C + bias) + residual, found in the data.
 
     Attributes:
@@ -90,8 +89,8 @@ class FoundProduct:
     kinds: Mapping[int, str] = field(default_factory=dict)
     split_k: bool = False
     zeroed: bool = False
-    ambiguous: bool = field(default=False, compare=False)
-    shown: int = field(default=0, compare=False)
+    ambiguous: bool = False
+    shown: int = 0
 
     @property
     def arguments(self) -> frozenset[int]:
@@ -239,7 +238,7 @@ def _confirmed(
 
 def _same_product(one: FoundProduct, other: FoundProduct) -> bool:
     """Two launches differ by their factors at most; with beta 0 nobody sees which matrix is added."""
-    plain = (replace(found, alpha=1.0, beta=0.0, c=None) for found in (one, other))
+    plain = (replace(found, alpha=1.0, beta=0.0, c=None, ambiguous=False, shown=0) for found in (one, other))
     return next(plain) == next(plain) and (one.c == other.c or None in (one.c, other.c))
 
 
@@ -252,7 +251,10 @@ def holds(launch: SeenLaunch, size: Mapping[str, int], dtypes: Sequence[str], wa
     """Whether another launch computed the same product, at these sizes."""
     plain = FoundProduct(way.a, way.b, way.d, (size,))
     found = _explained(launch, size, dtypes, plain)
-    return found is not None and replace(found, alpha=way.alpha, beta=way.beta, sizes=way.sizes) == way
+    if found is None:
+        return False
+    ours = replace(found, alpha=way.alpha, beta=way.beta, sizes=way.sizes)
+    return replace(ours, ambiguous=way.ambiguous, shown=way.shown) == way
 
 
 def matrix_shape(name: str, size: Mapping[str, int]) -> tuple[int, int]:
@@ -339,8 +341,7 @@ def _added(
     return replace(way, alpha=best.alpha, beta=best.beta) if best else None
 
 
-@dataclass(frozen=True)
-class _Factors:
+class _Factors(Struct, frozen=True):
     """alpha and beta, and by how much the largest element is off with them."""
 
     alpha: float

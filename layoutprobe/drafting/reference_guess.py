@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import combinations, permutations, product
 
 import numpy as np
+from msgspec import Struct
 
 from layoutprobe.drafting import reference_parts as parts
 from layoutprobe.drafting.reference_indexed import chosen, paged
@@ -37,8 +37,7 @@ Found = tuple[Term, Shape]
 """A formula, and the shape of what it gives."""
 
 
-@dataclass(frozen=True)
-class Guess:
+class Guess(Struct, frozen=True):
     """What one output is.
 
     Attributes:

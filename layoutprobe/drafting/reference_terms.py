@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, permutations
 from math import prod
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.drafting.seen import SeenLaunch
@@ -24,8 +24,7 @@ _LONGEST_AXIS = 1 << 16
 _DIVISORS = (2, 4, 8, 16, 32, 64, 128, 256)
 
 
-@dataclass(frozen=True)
-class Axis:
+class Axis(Struct, frozen=True):
     """An extent: the product of sizes and a number, divided by another.
 
     Attributes:
@@ -100,8 +99,7 @@ def divided(counts: Sequence[int], axes: Shape, sizes: Sequence[Sizes]) -> Itera
                 yield shape
 
 
-@dataclass(frozen=True, eq=False)
-class Term:
+class Term(Struct, frozen=True, eq=False):
     """An expression.
 
     Attributes:
@@ -159,8 +157,7 @@ def bare(text: str) -> str:
     return text[1:-1] if text.startswith("(") else text
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """A buffer as a tensor.
 
     Attributes:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -13,8 +13,7 @@ from layoutprobe.codeobj.kernarg import Extent
 from layoutprobe.codeobj.model import CodeObject, Kernel
 
 
-@dataclass(frozen=True, eq=False)
-class SeenBuffer:
+class SeenBuffer(Struct, frozen=True, eq=False):
     """The memory that a pointer leads to.
 
     Attributes:
@@ -44,8 +43,7 @@ class SeenBuffer:
         return "in"
 
 
-@dataclass(frozen=True, eq=False)
-class SeenLaunch:
+class SeenLaunch(Struct, frozen=True, eq=False):
     """One launch.
 
     Attributes:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import product
+
+from msgspec.structs import replace
 
 from layoutprobe.codeobj.parameters import Parameter
 from layoutprobe.drafting.launch_sites import LaunchSite

@@ -3,7 +3,7 @@ can be drafted from what it did."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from layoutprobe.codeobj.members import taken_apart
 from layoutprobe.codeobj.model import CodeObject, Kernel

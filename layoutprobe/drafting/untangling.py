@@ -7,11 +7,12 @@ Names decide nothing here: each is found by how far launches reach, and how much
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 from math import prod
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -38,8 +39,7 @@ _FEW = 16
 """Elements, where nothing else says how many."""
 
 
-@dataclass(frozen=True, eq=False)
-class Launched:
+class Launched(Struct, frozen=True, eq=False):
     """An attempt, with the launches that it made."""
 
     attempt: Attempt

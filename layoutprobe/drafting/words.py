@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from layoutprobe.codeobj.model import Kernel
 from layoutprobe.codeobj.parameters import Signature
 from layoutprobe.manifest.model import Sizes
 
 
-@dataclass(frozen=True)
-class Named:
+class Named(Struct, frozen=True):
     """An argument by its number: what it is called, and its type."""
 
     name: str

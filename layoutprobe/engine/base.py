@@ -8,8 +8,9 @@ memory, and tells the observers of the events that they ask for. It knows neithe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from layoutprobe.codeobj.kernarg import Extent
 from layoutprobe.codeobj.model import CodeObject, Kernel
@@ -27,8 +28,7 @@ FIRST_WAVE, LAST_WAVE = "first wave", "last wave"
 """Orders of the waves in each."""
 
 
-@dataclass(frozen=True, eq=False)
-class Dispatch:
+class Dispatch(Struct, frozen=True, eq=False):
     """A kernel and all that its run depends on.
 
     Attributes:
@@ -69,8 +69,7 @@ class Dispatch:
         return self.observers if chosen else [o for o in self.observers if o.everywhere]
 
 
-@dataclass(frozen=True)
-class Grain:
+class Grain(Struct, frozen=True):
     """How fine the sieve of an engine is (`Engine.clears`).
 
     Attributes:
@@ -81,8 +80,7 @@ class Grain:
     lds: int
 
 
-@dataclass(frozen=True, eq=False)
-class Finished:
+class Finished(Struct, frozen=True, eq=False):
     """A run that came to its end.
 
     Attributes:

@@ -7,8 +7,9 @@ And kernels in which waves wait for each other through memory, as locks, flags a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from layoutprobe.isa.inst import VGPR0, Inst
 from layoutprobe.isa.kind import Kind
@@ -29,8 +30,7 @@ _FEW_LOOKS = 8
 """Rounds after which a wave that only looks lets all others go first."""
 
 
-@dataclass(eq=False)
-class _Round:
+class _Round(Struct, eq=False):
     """What a cohort held at the end of its last round. VGPRs only once scalar registers did not change: most
     loops count, and are told by that at once.
 

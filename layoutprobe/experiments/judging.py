@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.arch import find
@@ -20,8 +20,7 @@ from layoutprobe.solver.partial import contradicted, contradiction
 Mask = NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """One operand against what it should hold.
 
     Attributes:

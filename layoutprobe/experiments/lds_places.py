@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.arch import find
@@ -28,8 +28,7 @@ WIDTHS = (4, 8, 16)
 """Of elements whose places in LDS can be numbered: those of 6 bits lie in groups of 16 with room between."""
 
 
-@dataclass(frozen=True, eq=False)
-class Place:
+class Place(Struct, frozen=True, eq=False):
     """Where a tile lies in LDS.
 
     Attributes:
@@ -47,8 +46,7 @@ class Place:
     __repr__ = brief
 
 
-@dataclass(frozen=True, eq=False)
-class Question:
+class Question(Struct, frozen=True, eq=False):
     """What is asked.
 
     Attributes:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.arch.lds import LdsRead
@@ -76,8 +76,7 @@ _PUT = {
 """Width of an element -> how one is put at its place."""
 
 
-@dataclass(frozen=True, eq=False)
-class Bench:
+class Bench(Struct, frozen=True, eq=False):
     """What runs the kernels of this room's reads.
 
     Attributes:

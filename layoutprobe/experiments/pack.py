@@ -4,9 +4,9 @@ generated, and told only after it ran."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.arch import find
@@ -92,8 +92,7 @@ amdhsa.kernels:
 """
 
 
-@dataclass(frozen=True, eq=False)
-class Block:
+class Block(Struct, frozen=True, eq=False):
     """The operand of one matrix instruction.
 
     Attributes:

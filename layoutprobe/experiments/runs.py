@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.arch import find
@@ -25,8 +25,7 @@ OPERAND = "operand"
 """The probe whose operands come through plain loads."""
 
 
-@dataclass(frozen=True)
-class Operands:
+class Operands(Struct, frozen=True):
     """Where the elements of A and B arrived.
 
     Attributes:
@@ -49,8 +48,7 @@ class Operands:
         return [matrix for matrix, moved in self.moved.items() if moved.ambiguous.any()]
 
 
-@dataclass(frozen=True)
-class Accumulators:
+class Accumulators(Struct, frozen=True):
     """What the instruction does with its slots, and where the epilogue stores them.
 
     Attributes:

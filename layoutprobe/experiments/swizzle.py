@@ -4,9 +4,9 @@ other; every answer runs as a kernel before it is told."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.arch import find, lds_model
@@ -38,8 +38,7 @@ _CHUNKS = (16, 8, 4)
 """Bytes that one lane stores at once, widest first."""
 
 
-@dataclass(frozen=True, eq=False)
-class Candidate:
+class Candidate(Struct, frozen=True, eq=False):
     """A store, reads that go with it, and what they cost.
 
     Attributes:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from layoutprobe.arch import MatrixForm, find
@@ -25,8 +25,7 @@ from layoutprobe.report.fidelity import Case
 Words = NDArray[np.uint32]
 
 
-@dataclass(frozen=True)
-class Experiment:
+class Experiment(Struct, frozen=True):
     """One question to a card.
 
     Attributes:
@@ -46,8 +45,7 @@ class Experiment:
     run: Callable[[Bench], Iterable[Case]]
 
 
-@dataclass(eq=False)
-class Bench:
+class Bench(Struct, eq=False):
     """Runs the probes of one experiment.
 
     Attributes:

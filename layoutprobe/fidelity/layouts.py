@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
+from msgspec.structs import replace
 
 from layoutprobe import instructions
 from layoutprobe.errors import CodeObjectError, ExecutionError, ProbeError, ToolchainError, UsageError

@@ -7,11 +7,11 @@ are served together, the access takes longer. All pairs together give the phases
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.arch.lds import LdsModel, Phases
@@ -37,8 +37,7 @@ Addresses = NDArray[np.uint32]
 Times = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class Patterns:
+class Patterns(Struct, frozen=True, eq=False):
     """Byte addresses of an access, uint32 [pattern, lane].
 
     Attributes:

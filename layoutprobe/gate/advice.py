@@ -7,7 +7,8 @@ that nothing is wrong there.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult, Status

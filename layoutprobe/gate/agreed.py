@@ -7,8 +7,9 @@ none is said.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import islice
+
+from msgspec.structs import replace
 
 from layoutprobe.place import Size
 from layoutprobe.report.finding import Finding

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import date, timedelta
+
+from msgspec.structs import replace
 
 from layoutprobe.checks import acceptance
 from layoutprobe.errors import UsageError

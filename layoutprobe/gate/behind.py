@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from layoutprobe.manifest.model import Gemm, KernelCase
 from layoutprobe.report.finding import Finding

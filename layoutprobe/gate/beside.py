@@ -7,10 +7,12 @@ Nobody says that the kernel must bear them, so what goes wrong there is no findi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from math import gcd, prod
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.errors import ProbeError
 from layoutprobe.gate.passes import Passes, Sought, launched
@@ -34,8 +36,7 @@ _ENDLESS = 1 << 62
 """A step that no extent reaches twice."""
 
 
-@dataclass(frozen=True)
-class Glance:
+class Glance(Struct, frozen=True):
     """What came of it.
 
     Attributes:

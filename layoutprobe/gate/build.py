@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe import arch
 from layoutprobe.arch import Arch
@@ -23,8 +25,7 @@ if TYPE_CHECKING:
     from layoutprobe.toolchain.compile import HipOptions
 
 
-@dataclass(frozen=True, eq=False)
-class Built:
+class Built(Struct, frozen=True, eq=False):
     """A kernel ready to be launched.
 
     Attributes:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.gate.excerpts import whole_sources
 from layoutprobe.gate.missing_factors import multiplied, rescaled, unread
@@ -29,8 +31,7 @@ _NEAR, _ELSEWHERE = 2.0, 2.0
 """The same for instructions of which the compiler gives no line of their own, and for those of a file of others."""
 
 
-@dataclass(frozen=True, eq=False)
-class Candidate:
+class Candidate(Struct, frozen=True, eq=False):
     """One change of some copies of an instruction.
 
     Attributes:

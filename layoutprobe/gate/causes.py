@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.gate.advice import advised
 from layoutprobe.report.finding import Finding
@@ -44,8 +46,7 @@ _UNORDERED = (
 _NUMBER = re.compile(r"\d+")
 
 
-@dataclass(frozen=True)
-class _Way:
+class _Way(Struct, frozen=True):
     """A way in which one finding brings about another.
 
     Attributes:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, as_completed, wait
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.backends.base import WatchedBackend
 from layoutprobe.checks.base import Check
@@ -26,8 +28,7 @@ Progress = Callable[[str, float, int], None]
 """Told what is being done, how many cells are done, that under way by its share, and how many there are."""
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(Struct, frozen=True):
     """One kernel for one target, in a form that another process understands."""
 
     case: KernelCase

@@ -8,9 +8,10 @@ import shutil
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+
+from msgspec.structs import replace
 
 import layoutprobe
 from layoutprobe.errors import ProbeError

@@ -6,7 +6,9 @@ What a kernel's author can write comes first; `counterfactual.py` and `mending.p
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.checks import numerics
@@ -26,8 +28,7 @@ from layoutprobe.trace.subject import RunStoppedError, UndecidedError
 from layoutprobe.trace.value_causes import CHANGED, MISPLACED, ROUNDED
 
 
-@dataclass
-class Explainer:
+class Explainer(Struct):
     """Has findings about values, and about accesses, lead with what mends them, where anything does.
 
     Attributes:

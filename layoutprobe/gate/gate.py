@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from layoutprobe import __version__
 from layoutprobe.backends.base import WatchedBackend

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.checks import epilogue, operand_provenance
@@ -46,8 +48,7 @@ def held_report(
     return report_of(of, site, fragment, group, turn, findings)
 
 
-@dataclass(frozen=True)
-class Of:
+class Of(Struct, frozen=True):
     """Whose operand it is: the kernel and its size, and what is known of the run."""
 
     kernel: str

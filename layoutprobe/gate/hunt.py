@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain, count, islice
 from math import prod
 from random import Random
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.checks import numerics
 from layoutprobe.errors import ProbeError
@@ -55,8 +57,7 @@ def with_hunted(case: KernelCase, hunt: Hunt) -> KernelCase:
     return Trial(case.sizes[0], hunt.bears, hunt.seed).of(replace(case, sizes=sizes))
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(Struct, frozen=True):
     """What is tried: a size, and what its values are, where they are not those of the manifest.
 
     Attributes:

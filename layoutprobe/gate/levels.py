@@ -7,7 +7,8 @@ that one level settles by chance.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.engine.base import DEFAULT_BUDGET

@@ -14,13 +14,14 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from itertools import chain, islice
 from multiprocessing import parent_process
 from pathlib import Path
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
 from types import TracebackType
+
+from msgspec import Struct
 
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.checks import numerics
@@ -65,8 +66,7 @@ _WHOLE = 4
 """Changes that are judged whole: those that mend the runs at hand, and nothing else, are few."""
 
 
-@dataclass(frozen=True)
-class Judge:
+class Judge(Struct, frozen=True):
     """How a change is judged.
 
     Attributes:
@@ -80,8 +80,7 @@ class Judge:
     whole: Callable[[KernelCase], KernelVerdict]
 
 
-@dataclass(frozen=True)
-class Held:
+class Held(Struct, frozen=True):
     """A change with which everything holds at the manifest's sizes.
 
     Attributes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from layoutprobe.checks.faults import FAULT_RULES
 from layoutprobe.gate.agreed import agreed

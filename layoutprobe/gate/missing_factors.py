@@ -7,9 +7,11 @@ an argument that nothing reads.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.isa.edit import Edit, Values, edit
 from layoutprobe.isa.edits_of_constants import number
@@ -25,8 +27,7 @@ _MOST = 3
 Line = object
 
 
-@dataclass(frozen=True)
-class Missing:
+class Missing(Struct, frozen=True):
     """One factor that comes in.
 
     Attributes:
@@ -40,8 +41,7 @@ class Missing:
     factor: Inst | None = None
 
 
-@dataclass(frozen=True)
-class _Use:
+class _Use(Struct, frozen=True):
     """A vector register of one word that an instruction reads; `at`: its position in the block."""
 
     at: int

@@ -8,9 +8,11 @@ bounded grows no more.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from math import prod
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.errors import ExecutionError, ProbeError
 from layoutprobe.gate.tally import Tally
@@ -34,8 +36,7 @@ _PERIOD = 64
 """Steps of an extent within which remainders begin anew."""
 
 
-@dataclass(frozen=True)
-class Went:
+class Went(Struct, frozen=True):
     """Where waves went in one launch.
 
     Attributes:
@@ -47,8 +48,7 @@ class Went:
     whole: bool = True
 
 
-@dataclass(frozen=True)
-class Sought:
+class Sought(Struct, frozen=True):
     """What came of looking for one number of passes.
 
     Attributes:

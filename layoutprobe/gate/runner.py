@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.backends.base import Buffer, Launch, RunResult, WatchedBackend
@@ -43,8 +44,7 @@ _ORDERED = 2.0
 """Seconds that a run may take in which workgroups come in an order, or that is a second one: some wait for ever."""
 
 
-@dataclass(frozen=True, eq=False)
-class Prepared:
+class Prepared(Struct, frozen=True, eq=False):
     """A launch that can be made any number of times.
 
     Attributes:

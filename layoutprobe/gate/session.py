@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from layoutprobe.backends.base import WatchedBackend
 from layoutprobe.backends.emulator import EmulatorBackend
@@ -91,8 +93,7 @@ def check_kernel(
     return _explained(case, target, done, again, suggest=suggest, edits=edits, start=start)
 
 
-@dataclass
-class _Done:
+class _Done(Struct):
     """What was done for one kernel until the work ended, or was stopped."""
 
     backend: WatchedBackend | None

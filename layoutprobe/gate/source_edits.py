@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import count, islice
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.checks import numerics
 from layoutprobe.codegen.expressions import Rewrite, Spot, function_around
@@ -26,8 +28,7 @@ from layoutprobe.place import Place, SourceLine
 from layoutprobe.report.finding import Finding
 
 
-@dataclass(frozen=True)
-class SourceEdit:
+class SourceEdit(Struct, frozen=True):
     """One change of the text of one file.
 
     Attributes:
@@ -172,8 +173,7 @@ def _axes(case: KernelCase) -> frozenset[str]:
     return frozenset(found)
 
 
-@dataclass(frozen=True)
-class _Near:
+class _Near(Struct, frozen=True):
     """A statement: how far it is from what is wrong, from where in the file on it is meant, what it knows."""
 
     far: float

@@ -8,10 +8,11 @@ last column of the last row may be a row too many, or columns too many.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.checks.faults import fault_finding
@@ -33,8 +34,7 @@ _TELLING = 2
 """Numbers that differ from lane to lane by which an index is recognised."""
 
 
-@dataclass(frozen=True)
-class _Beyond:
+class _Beyond(Struct, frozen=True):
     """An element that does not exist.
 
     Attributes:

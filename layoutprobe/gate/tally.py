@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache, partial
 from math import prod
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.backends.base import WatchedBackend
 from layoutprobe.brief import brief
@@ -75,8 +77,7 @@ def subject_of(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Outcome:
+class Outcome(Struct, frozen=True, eq=False):
     """One size.
 
     Attributes:

@@ -6,11 +6,12 @@ Inputs and what is expected are those of the runs that the checks have made: a c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.backends.base import WatchedBackend
 from layoutprobe.gate.runner import UNDEFINED, KernelRunner, Prepared
@@ -38,8 +39,7 @@ BYTES = 1 << 22
 """Of all buffers of a size at which changes are tried."""
 
 
-@dataclass(frozen=True)
-class Mended:
+class Mended(Struct, frozen=True):
     """A change with which all that is compared is right.
 
     Attributes:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import cached_property
+
+from msgspec.structs import replace
 
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.codegen.macros import macros

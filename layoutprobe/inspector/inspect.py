@@ -4,10 +4,11 @@ its run. It runs what the checks run, and reads what they read."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TypedDict, TypeVar, Unpack
+
+from msgspec.structs import replace
 
 from layoutprobe.backends.base import WatchedBackend
 from layoutprobe.backends.emulator import EmulatorBackend

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from layoutprobe.checks import epilogue, operand_provenance
 from layoutprobe.errors import UsageError

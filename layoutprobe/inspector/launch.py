@@ -7,11 +7,11 @@ this one, too.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe import __version__
@@ -25,7 +25,7 @@ from layoutprobe.gate.session import check_kernel
 from layoutprobe.inspector.inspect import Inspection, opened
 from layoutprobe.manifest.binding import DTYPES
 from layoutprobe.manifest.files import is_code_object
-from layoutprobe.manifest.model import Argument, Expression, KernelCase, NoContract
+from layoutprobe.manifest.model import Argument, Contents, Expression, KernelCase, NoContract
 from layoutprobe.numbers import element_type
 from layoutprobe.report.gate import GateReport
 from layoutprobe.report.launched import Launched
@@ -214,7 +214,7 @@ def _buffer(name: str, declared: Declared, value: NDArray[Any] | Buffer) -> Argu
     stored = np.ascontiguousarray(data).reshape(data.shape or (1,)).view(element_type(dtype).storage)
     return Argument(
         name, "out" if undefined else "inout", dtype, tuple(map(Expression.of, stored.shape)),
-        initial="undefined" if undefined else "auto", data=None if undefined else stored,
+        initial="undefined" if undefined else "auto", data=None if undefined else Contents(stored),
     )  # fmt: skip
 
 

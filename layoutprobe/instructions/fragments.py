@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.arch import DEFAULT, Arch, find
@@ -62,8 +62,7 @@ extern "C" __global__ void probe(const Element* in, unsigned char* out, unsigned
 """
 
 
-@dataclass(frozen=True)
-class FragmentType:
+class FragmentType(Struct, frozen=True):
     """A type of fragment.
 
     Attributes:

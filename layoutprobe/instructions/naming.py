@@ -10,9 +10,9 @@ filled in from the documented replication and stays marked as not live.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.arch.fragments import Fragment

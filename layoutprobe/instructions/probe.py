@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from layoutprobe.arch.matrix import MatrixForm
@@ -24,8 +24,7 @@ from layoutprobe.toolchain.compile import compile_hip
 Words = NDArray[np.uint32]
 
 
-@dataclass(frozen=True)
-class Variant:
+class Variant(Struct, frozen=True):
     """What selects a kernel of the probe.
 
     Attributes:
@@ -83,8 +82,7 @@ def build(
     return load(compiled.data), compiled.toolchain
 
 
-@dataclass(frozen=True)
-class Built:
+class Built(Struct, frozen=True):
     """The kernel of a variant.
 
     Attributes:
@@ -119,8 +117,7 @@ def register_kernels(language: str, kernels: Kernels) -> None:
     _KERNELS[language] = kernels
 
 
-@dataclass
-class Prober:
+class Prober(Struct):
     """Launches the kernel of a variant, and keeps what came back.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from layoutprobe.arch import MatrixForm
 from layoutprobe.arch.isa import HARDWARE

@@ -10,9 +10,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from functools import cache
 from typing import Any
+
+from msgspec.structs import replace
 
 from layoutprobe.arch.isa import Encodings
 from layoutprobe.codeobj.model import CodeObject, Kernel

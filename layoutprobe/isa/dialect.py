@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from layoutprobe import arch
 from layoutprobe.arch import Isa
@@ -10,8 +10,7 @@ from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.errors import CodeObjectError
 
 
-@dataclass(frozen=True)
-class Dialect:
+class Dialect(Struct, frozen=True):
     """How code bytes are to be read.
 
     Attributes:

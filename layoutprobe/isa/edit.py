@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from layoutprobe.isa.inst import Inst, Operand
 
@@ -12,8 +14,7 @@ Values = Mapping[str, int]
 Made = tuple[Inst, ...]
 
 
-@dataclass(frozen=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """A change.
 
     Attributes:
@@ -29,8 +30,7 @@ class Edit:
     make: Callable[[Values], Made]
 
 
-@dataclass(frozen=True)
-class Known:
+class Known(Struct, frozen=True):
     """What an instruction may use in place of what it has.
 
     Attributes:

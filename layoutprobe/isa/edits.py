@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from layoutprobe.isa.edit import Edit, Known, Made, Values, edit, role, with_source
 from layoutprobe.isa.edits_of_constants import constants, number, real, reals

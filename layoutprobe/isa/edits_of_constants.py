@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from layoutprobe.isa.edit import Edit, Known, edit, with_source
 from layoutprobe.isa.inst import FLOAT_CONSTANTS, Inst, Operand

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from layoutprobe.isa.edit import Edit, Known, edit, role, with_source
 from layoutprobe.isa.edits_of_constants import LOG2E, number, real

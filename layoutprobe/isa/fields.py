@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from layoutprobe.arch.isa import Encodings
 from layoutprobe.isa.dialect import Dialect

@@ -7,7 +7,7 @@ S_SET_GPR_IDX_*.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from layoutprobe.isa.inst import Inst, Operand
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
+from msgspec.structs import force_setattr
 
 from layoutprobe.isa.kind import Kind, kind_of
 
@@ -27,8 +29,7 @@ FLOAT_CONSTANTS = {240: 0.5, 241: -0.5, 242: 1.0, 243: -1.0, 244: 2.0, 245: -2.0
 """Inline constants that are no integers, by their encoding."""
 
 
-@dataclass(frozen=True, slots=True)
-class Operand:
+class Operand(Struct, frozen=True):
     """One operand.
 
     Attributes:
@@ -81,8 +82,7 @@ class Operand:
         return range(0)
 
 
-@dataclass(frozen=True, slots=True)
-class Inst:
+class Inst(Struct, frozen=True):
     """One instruction at its address.
 
     Attributes:
@@ -95,7 +95,7 @@ class Inst:
         mods: everything else by name: simm16, offset, offset0, offset1, clamp, omod, opsel,
             dpp8, dpp_ctrl, row_mask, bank_mask, bound_ctrl, fi, saddr_null, glc...
         pair: for a dual instruction, its two halves X and Y.
-        kind: what it is, by its mnemonic.
+        kind: what it is; always worked out from the mnemonic.
     """
 
     pc: int
@@ -106,10 +106,10 @@ class Inst:
     src: tuple[Operand, ...] = ()
     mods: dict[str, int] = field(default_factory=dict)
     pair: tuple[Inst, ...] = ()
-    kind: Kind = field(init=False, compare=False, repr=False)
+    kind: Kind = Kind(0)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "kind", kind_of(self.name))
+        force_setattr(self, "kind", kind_of(self.name))
 
     @property
     def next_pc(self) -> int:

@@ -7,7 +7,8 @@ CDNA3 ISA guide, "VOP3P-MAI": bits of their own say which operands are AccVGPRs 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from layoutprobe.isa.fields import Fields, acc
 from layoutprobe.isa.inst import Inst, Operand

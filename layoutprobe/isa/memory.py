@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from layoutprobe.isa.fields import NONE, Fields
 from layoutprobe.isa.inst import NULL, Inst, Operand

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
-import msgpack
+from msgspec import msgpack
 
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.isa.inst import Inst, Operand
@@ -16,8 +15,8 @@ from layoutprobe.isa.inst import Inst, Operand
 _FORMAT = "isa/10"
 """Changes whenever the meaning of a stored row does."""
 
-_values = attrgetter(*(field.name for field in fields(Operand)))
-"""Of an operand, as `dataclasses.astuple` gives them, which takes longer than decoding does."""
+_values = attrgetter(*Operand.__struct_fields__)
+"""Of an operand, in their order."""
 
 
 def load_instructions(code: CodeObject, kernel: Kernel) -> Mapping[int, Inst]:
@@ -44,14 +43,14 @@ def _load(code: CodeObject, kernel: Kernel) -> dict[int, Inst]:
     raw = cache.load(key)
     if raw is not None:
         try:
-            rows = msgpack.unpackb(raw, strict_map_key=False)
+            rows = msgpack.decode(raw)
             return {row[0]: _from_row(row) for row in rows}
         except (ValueError, TypeError, IndexError, KeyError):
             pass  # an entry that an older version wrote: decode again
     from layoutprobe.isa.decode import decode_kernel
 
     insts = decode_kernel(code, kernel)
-    cache.store(key, msgpack.packb([_to_row(inst) for inst in insts.values()]))
+    cache.store(key, msgpack.encode([_to_row(inst) for inst in insts.values()]))
     return insts
 
 

@@ -10,10 +10,10 @@ AMD's calculator wants of a wave64 operand.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.arch.lds import TRANSPOSING_READS, LdsRead
@@ -26,8 +26,7 @@ Read = LdsRead | GlobalRead
 _READS: dict[str, Read] = {read.name: read for read in (*TRANSPOSING_READS, *GLOBAL_READS)}
 
 
-@dataclass(frozen=True, eq=False)
-class Exchange:
+class Exchange(Struct, frozen=True, eq=False):
     """What a transposing load does with what its lanes fetch.
 
     Attributes:

@@ -12,10 +12,10 @@ and the form ends in `in half 0`.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.errors import UsageError
@@ -33,8 +33,7 @@ MAX_SIZE = 1 << 16
 MAX_STRIDE = 1 << 20
 
 
-@dataclass(frozen=True)
-class Strided:
+class Strided(Struct, frozen=True):
     """A TV layout.
 
     Attributes:

@@ -11,10 +11,10 @@ How registers are numbered is not part of a layout here: which of them a compile
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from layoutprobe.layouts.gf2 import Vector
@@ -27,8 +27,7 @@ COPIED_K, SHARED_K = 1, 2
 """Versions of amd_wmma: both half-waves have all k, or half of them each."""
 
 
-@dataclass(frozen=True)
-class Distribution:
+class Distribution(Struct, frozen=True):
     """One tile over the registers, lanes and waves of a workgroup.
 
     Attributes:
@@ -57,8 +56,7 @@ def spanned(vectors: Iterable[Vector]) -> tuple[Ints, Ints]:
     return row, col
 
 
-@dataclass(frozen=True)
-class MatrixUnit:
+class MatrixUnit(Struct, frozen=True):
     """An `amd_mfma` or `amd_wmma` attribute.
 
     Attributes:
@@ -156,8 +154,7 @@ def _clipped(vector: Vector, shape: Shape) -> Vector:
     return (vector[0] % shape[0], vector[1] % shape[1])
 
 
-@dataclass(frozen=True)
-class Shared:
+class Shared(Struct, frozen=True):
     """How a tile lies in LDS.
 
     Attributes:
@@ -200,8 +197,7 @@ class Shared:
         return np.asarray(place + np.sum(added, axis=0)) if added else place
 
 
-@dataclass(frozen=True)
-class DeclaredDot:
+class DeclaredDot(Struct, frozen=True, dict=True):
     """A product of tiles: `tt.dot`.
 
     Attributes:
@@ -248,8 +244,7 @@ class DeclaredDot:
         return (self.unit, self.shape, self.widths, self.dtypes, self.shared, self.sources)
 
 
-@dataclass(frozen=True)
-class Declared:
+class Declared(Struct, frozen=True):
     """What a text declares of one kernel.
 
     Attributes:

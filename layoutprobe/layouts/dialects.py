@@ -7,9 +7,9 @@ evaluating what will be shown.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from layoutprobe.layouts.cute import fit_cute, index_text, table_of
 from layoutprobe.layouts.explain import explain
@@ -17,8 +17,7 @@ from layoutprobe.layouts.gf2 import fit_basis
 from layoutprobe.layouts.layout import Layout
 
 
-@dataclass(frozen=True)
-class ClosedForm:
+class ClosedForm(Struct, frozen=True):
     """A closed form that reproduces its table.
 
     Attributes:

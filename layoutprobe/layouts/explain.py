@@ -7,10 +7,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.layouts.fit import Fit, affine_conditions, bit_matrix, bits_of, fit_sum, fit_xor
@@ -18,8 +18,7 @@ from layoutprobe.layouts.layout import HOLE, Layout, field_name
 from layoutprobe.layouts.swizzle import SCHEMES, Index, of_bits
 
 
-@dataclass(frozen=True)
-class _Bit:
+class _Bit(Struct, frozen=True):
     """One bit of one coordinate: bit number `shift` of `name`, which has `width` bits."""
 
     name: str
@@ -66,8 +65,7 @@ def explain(layout: Layout, names: tuple[str, str, str, str] | None = None) -> s
     return f"{layout.matrix}[{axes[0]}][{axes[1]}]{condition}"
 
 
-@dataclass(frozen=True, eq=False)
-class LdsForm:
+class LdsForm(Struct, frozen=True, eq=False):
     """How a tile lies in LDS, as a function of the element.
 
     Attributes:
@@ -175,8 +173,7 @@ def _formula(bits: list[_Bit], matrix: NDArray[np.int64], value: NDArray[np.int6
     return min(texts, key=len, default="")
 
 
-@dataclass(frozen=True)
-class _Run:
+class _Run(Struct, frozen=True):
     """Neighbouring bits of one coordinate with weights w, 2w, 4w...: `w * (x / d % m)`."""
 
     name: str

@@ -8,14 +8,12 @@ accepted only if they reproduce every observed slot.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 
-@dataclass(frozen=True)
-class Fit:
+class Fit(Struct, frozen=True):
     """`base + sum(weight * bit)`, or the same with XOR.
 
     Attributes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Evidence
@@ -12,8 +12,7 @@ from layoutprobe.layouts.layout import Layout
 AXES = ("wave", "lane", "vgpr", "i")
 
 
-@dataclass(frozen=True, eq=False)
-class FragmentLayout:
+class FragmentLayout(Struct, frozen=True, eq=False):
     """A solved fragment.
 
     Attributes:

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.errors import UsageError
@@ -36,8 +36,7 @@ MAX_BITS = 16
 MAX_INDEX = 1 << 16
 
 
-@dataclass(frozen=True)
-class Basis:
+class Basis(Struct, frozen=True):
     """A layout as XOR of (row, col) vectors.
 
     Attributes:

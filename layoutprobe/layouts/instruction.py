@@ -7,9 +7,9 @@ product. How far a layout is known is therefore part of the result, as its `Gaug
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -19,8 +19,7 @@ from layoutprobe.layouts.layout import Layout
 AXES = ("M", "N", "K")
 
 
-@dataclass(frozen=True)
-class AxisGauge:
+class AxisGauge(Struct, frozen=True):
     """Which renamings of the lines of one axis no execution can tell apart.
 
     Attributes:
@@ -55,8 +54,7 @@ class AxisGauge:
         return f"{self.axis}: any joint permutation of {what} in {self.operands}{each}"
 
 
-@dataclass(frozen=True)
-class Gauge:
+class Gauge(Struct, frozen=True):
     """What execution leaves open, axis by axis; computed from what was seen to meet.
 
     Attributes:
@@ -78,8 +76,7 @@ class Gauge:
         return "; ".join(str(self.axes[axis]) for axis in AXES)
 
 
-@dataclass(frozen=True, eq=False)
-class InstructionLayout:
+class InstructionLayout(Struct, frozen=True, eq=False):
     """The layout of a matrix instruction, solved by executing it.
 
     Layouts have one wave: axes [1, lane, vgpr, field]. A of a sparse instruction is the compressed

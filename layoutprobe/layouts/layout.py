@@ -6,11 +6,11 @@ reverse is then no function. The dense table is the truth; closed forms only exp
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import lcm
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.place import FIELD_NAMES, Place, Register
@@ -47,8 +47,7 @@ class Piece(NamedTuple):
     high: int
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Layout:
+class Layout(Struct, frozen=True, eq=False):
     """Element held by every slot of one operand.
 
     Attributes:

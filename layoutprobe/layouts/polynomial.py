@@ -7,9 +7,9 @@ bits only; a row permute that no XOR makes has products, too. So code can be wri
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.layouts.fit import bits_of
@@ -17,8 +17,7 @@ from layoutprobe.layouts.fit import bits_of
 Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Polynomial:
+class Polynomial(Struct, frozen=True):
     """`constant ^ XOR of weight, over the terms all of whose bits are set`.
 
     Attributes:

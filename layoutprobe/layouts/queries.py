@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.instruction import InstructionLayout
@@ -20,8 +20,7 @@ _SLOT = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class NamedSlot:
+class NamedSlot(Struct, frozen=True):
     """One slot and what it holds.
 
     Attributes:
@@ -42,8 +41,7 @@ class NamedSlot:
     read: bool
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """A question and the slots that answer it.
 
     Attributes:

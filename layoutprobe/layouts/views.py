@@ -8,9 +8,9 @@ group: what a lane has in its registers then is *received*. Moves, permutes and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -31,8 +31,7 @@ MEANT = {
 """What a view shows, in words."""
 
 
-@dataclass(frozen=True)
-class Read:
+class Read(Struct, frozen=True):
     """A transposing load, as each of the waves executes it once.
 
     Attributes:
@@ -48,8 +47,7 @@ class Read:
     offset: int = 0
 
 
-@dataclass(frozen=True, eq=False)
-class OperandViews:
+class OperandViews(Struct, frozen=True, eq=False):
     """What some matrix instructions take of A or B, before and after each step of its way.
 
     Attributes:

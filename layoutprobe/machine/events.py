@@ -7,17 +7,16 @@ asked for costs an empty loop where it happens, and nothing per instruction.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 Told = tuple[Callable[..., None], ...]
 """Methods of observers, in the order in which the observers were given."""
 
 
-@dataclass(frozen=True, slots=True)
-class Events:
+class Events(Struct, frozen=True):
     """Who is told of each event. For what the methods get see `Observer`."""
 
     batch: Told = ()

@@ -7,8 +7,9 @@ Behind a call comes the instruction after it: functions have a flow of their own
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from layoutprobe.brief import brief
 from layoutprobe.isa.inst import Inst
@@ -16,8 +17,7 @@ from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.program import CONDITIONS, Block, Program
 
 
-@dataclass(frozen=True, eq=False)
-class Flow:
+class Flow(Struct, frozen=True, eq=False):
     """The blocks of a kernel, each known by the address of its first instruction.
 
     Attributes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.indexing import in_mode, picks_registers
@@ -14,8 +15,7 @@ from layoutprobe.place import Place
 _ANY = 0xF
 
 
-@dataclass(frozen=True)
-class _State:
+class _State(Struct, frozen=True):
     """What may hold before an instruction.
 
     Attributes:

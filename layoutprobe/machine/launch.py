@@ -6,10 +6,10 @@ The initial state is as the target's `LaunchAbi` says (LLVM AMDGPUUsage, "Initia
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.arch import MAX_WORKGROUP, resources
@@ -41,8 +41,7 @@ _QUEUE = 2
 """Bit of the kernel code properties that asks for a pointer to the queue, of which there is none."""
 
 
-@dataclass(frozen=True)
-class GlobalBuffer:
+class GlobalBuffer(Struct, frozen=True):
     """A buffer argument before it has an address."""
 
     name: str
@@ -54,8 +53,7 @@ class GlobalBuffer:
     __repr__ = brief
 
 
-@dataclass(frozen=True, eq=False)
-class GlobalMemory:
+class GlobalMemory(Struct, frozen=True, eq=False):
     """The arena of a launch and where everything lies in it.
 
     Attributes:

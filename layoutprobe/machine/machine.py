@@ -7,9 +7,8 @@ fault reads is in `machine.faults`; which program runs, semantics never ask.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -18,8 +17,7 @@ from layoutprobe.machine.memory import BASE_ADDRESS, Arena, Memory
 from layoutprobe.machine.registers import Array
 
 
-@dataclass(frozen=True, eq=False)
-class Waves:
+class Waves(Struct, frozen=True, eq=False):
     """The waves of a batch.
 
     Attributes:
@@ -39,15 +37,13 @@ CLOCK_STEP = 64
 """What a clock goes on by from one read to the next."""
 
 
-@dataclass
-class Clock:
+class Clock(Struct):
     """The counter of a launch."""
 
     ticks: int = 0
 
 
-@dataclass(frozen=True)
-class LaunchFacts:
+class LaunchFacts(Struct, frozen=True):
     """What an instruction can tell of the launch.
 
     Attributes:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import mmap
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -155,8 +155,7 @@ class Memory:
         return bits if bits.any() else None
 
 
-@dataclass(frozen=True)
-class Region:
+class Region(Struct, frozen=True):
     """One allocation of global memory: bytes [start, end) of the arena."""
 
     name: str
@@ -235,8 +234,7 @@ class Arena(Memory):
         self.tracked |= bool(bits.any())
 
 
-@dataclass(frozen=True, eq=False)
-class Addresses:
+class Addresses(Struct, frozen=True, eq=False):
     """Where the lanes of one access point: a memory and checked byte offsets in it.
 
     Attributes:

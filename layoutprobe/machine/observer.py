@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
 from enum import Flag, auto
 from functools import cache, reduce
 from operator import or_
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -56,8 +56,7 @@ def _moves_of(kind: Kind) -> Moves:
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class Walk:
+class Walk(Struct, frozen=True, eq=False):
     """The way of each wave through its kernel.
 
     Attributes:
@@ -156,14 +155,13 @@ def events_of(observers: Iterable[Observer]) -> Events:
         return _NO_EVENTS
     return Events(
         **{
-            event.name: tuple(getattr(o, event.name) for o in given if asks(o, event.name))
-            for event in fields(Events)
+            event: tuple(getattr(o, event) for o in given if asks(o, event))
+            for event in Events.__struct_fields__
         }
     )
 
 
-@dataclass(frozen=True)
-class Accesses:
+class Accesses(Struct, frozen=True):
     """What accesses of a batch must be told of.
 
     Attributes:
@@ -195,7 +193,7 @@ def stops_of(observers: Sequence[Observer], program: Program) -> frozenset[int] 
 def take_walks(observers: Sequence[Observer]) -> bool:
     """Nobody asks for more than blocks, and all who do take a `Walk` for them."""
     others = [
-        event.name for event in fields(Events) if event.name not in ("batch", "block", "walked", "fault")
+        event for event in Events.__struct_fields__ if event not in ("batch", "block", "walked", "fault")
     ]
     return all(
         wants(o, "walked") or (not wants(o, "block") and not any(asks(o, event) for event in others))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.errors import CodeObjectError, ExecutionError
@@ -37,8 +39,7 @@ class UnboundError(Exception):
     """An instruction cannot be executed; the text says why."""
 
 
-@dataclass(frozen=True, eq=False)
-class Block:
+class Block(Struct, frozen=True, eq=False):
     """Instructions that run one after the other, and what follows them.
 
     Attributes:
@@ -58,8 +59,7 @@ class Block:
     listing: tuple[Inst, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class Program:
+class Program(Struct, frozen=True, eq=False, dict=True):
     """A kernel ready to run.
 
     Attributes:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -14,8 +13,7 @@ Words = NDArray[np.uint32]
 Bytes = NDArray[np.uint8]
 
 
-@dataclass(frozen=True, eq=False)
-class Snapshot:
+class Snapshot(Struct, frozen=True, eq=False):
     """Registers of some waves, and LDS of their workgroups. Set bits of an `undefined` are undefined bits.
 
     Attributes:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import cast
+
+from msgspec.structs import replace
 
 from layoutprobe.manifest.binding import DTYPES
 from layoutprobe.manifest.model import (

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.errors import UsageError
@@ -47,8 +48,7 @@ class OversizedError(UsageError):
     """A size of one kernel is too large to be run; the other kernels of the manifest are none the worse."""
 
 
-@dataclass(frozen=True)
-class BoundBuffer:
+class BoundBuffer(Struct, frozen=True):
     """A buffer argument at one size.
 
     Attributes:
@@ -122,7 +122,7 @@ class BoundBuffer:
         data are, to the bit, is not converted."""
         raw = np.full(self.nbytes, 0xFF, np.uint8).view(self.element.storage)  # floats: NaN
         own = self.argument.data
-        self.view(raw)[...] = self.element.store(values) if own is None else own
+        self.view(raw)[...] = self.element.store(values) if own is None else own.array
         return raw
 
     def load(self, raw: NDArray[Any]) -> NDArray[Any]:
@@ -135,8 +135,7 @@ class BoundBuffer:
         return np.lib.stride_tricks.as_strided(raw, self.shape, steps)
 
 
-@dataclass(frozen=True)
-class Binding:
+class Binding(Struct, frozen=True):
     """A kernel of the manifest at one size.
 
     Attributes:

@@ -7,11 +7,11 @@ buffers, and so survive loads, LDS, packing and conversions between them. One ru
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.errors import UsageError
@@ -37,8 +37,7 @@ def carried_as(dtype: str) -> ElementType:
     return element_type("u8" if is_small_float(dtype) else dtype)
 
 
-@dataclass(frozen=True)
-class Element:
+class Element(Struct, frozen=True):
     """An element of an input: buffer and logical index."""
 
     buffer: str
@@ -48,8 +47,7 @@ class Element:
         return self.buffer + "".join(f"[{i}]" for i in self.index)
 
 
-@dataclass(frozen=True)
-class Coding:
+class Coding(Struct, frozen=True):
     """Numbers of all elements of some buffers.
 
     Attributes:

@@ -213,7 +213,7 @@ def make_inputs(
     for buffer in binding.buffers.values():
         random = np.random.default_rng([binding.case.seed, zlib.crc32(buffer.name.encode())])
         if buffer.argument.data is not None:
-            result[buffer.name] = buffer.element.load(buffer.argument.data)
+            result[buffer.name] = buffer.element.load(buffer.argument.data.array)
         elif buffer.argument.values is not None:
             result[buffer.name] = _given(buffer, binding)
         elif _starts_undefined(buffer, binding, kind, beta):

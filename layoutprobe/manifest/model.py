@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -20,8 +21,7 @@ Role = Literal["in", "out", "inout", "scalar", "null", "bytes"]
 Initial = Literal["auto", "undefined", "zero", "random"]
 
 
-@dataclass(frozen=True)
-class Expression:
+class Expression(Struct, frozen=True):
     """An expression of the sizes, with the text that it was written as."""
 
     text: str
@@ -33,8 +33,7 @@ class Expression:
         return Expression(str(value), Number(value))
 
 
-@dataclass(frozen=True)
-class Tolerance:
+class Tolerance(Struct, frozen=True):
     """Largest error that numerics lets pass: |observed - expected| <= absolute + relative * |expected|.
 
     None leaves the choice to the check, by dtype and depth of the sum.
@@ -49,8 +48,15 @@ class Tolerance:
         return self.absolute is not None or self.relative is not None
 
 
-@dataclass(frozen=True)
-class Argument:
+class Contents(Struct, frozen=True, eq=False):
+    """What a buffer holds, to the bit; equal to itself alone, as arrays have no one answer to ==."""
+
+    array: NDArray[Any]
+
+    __repr__ = brief
+
+
+class Argument(Struct, frozen=True):
     """One kernel argument, in the order of the kernel's signature.
 
     Attributes:
@@ -88,7 +94,7 @@ class Argument:
     matrix: str = ""
     initial: Initial = "auto"
     values: Expression | None = None
-    data: NDArray[Any] | None = field(default=None, compare=False, repr=False)
+    data: Contents | None = None
     value: Expression | float | str = 0.0
     raw: bytes = b""
     at: int | None = None
@@ -105,8 +111,7 @@ class Argument:
         return self.role in ("in", "out", "inout")
 
 
-@dataclass(frozen=True)
-class Gemm:
+class Gemm(Struct, frozen=True):
     """D = activation(scales * alpha * A @ B + beta * C + bias) + residual; leading axes are a batch.
 
     Attributes:
@@ -145,8 +150,7 @@ class Gemm:
         return tuple(name for name in (*self.scales, self.bias, self.residual) if name)
 
 
-@dataclass(frozen=True)
-class Reference:
+class Reference(Struct, frozen=True):
     """A Python function of the user that computes the outputs from the inputs.
 
     It is called with a mapping name -> array (floats as float64, integers as they are) of all
@@ -166,16 +170,14 @@ class Reference:
     product: Gemm | None = None
 
 
-@dataclass(frozen=True)
-class NoContract:
+class NoContract(Struct, frozen=True):
     """Nothing is known about the values: only the safety checks apply."""
 
 
 Contract: TypeAlias = Gemm | Reference | NoContract
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """What the kernel may use; None means no limit.
 
     Attributes:
@@ -200,8 +202,7 @@ class Limits:
     seconds: int = 120
 
 
-@dataclass(frozen=True)
-class Acceptance:
+class Acceptance(Struct, frozen=True):
     """A finding that somebody has looked at and lets pass for some time.
 
     Attributes:
@@ -221,8 +222,7 @@ class Acceptance:
     baseline: bool = False
 
 
-@dataclass(frozen=True)
-class KernelCase:
+class KernelCase(Struct, frozen=True):
     """One [[kernel]] of a manifest.
 
     Attributes:
@@ -321,8 +321,7 @@ def shared_buffers(before: Sequence[KernelCase], own: Sequence[Argument]) -> tup
     return tuple(one for name, one in found.items() if name not in {a.name for a in own})
 
 
-@dataclass(frozen=True)
-class Manifest:
+class Manifest(Struct, frozen=True):
     """A whole layoutprobe.toml.
 
     Attributes:

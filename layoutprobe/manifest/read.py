@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from layoutprobe import arch
 from layoutprobe.errors import UsageError, did_you_mean
@@ -251,7 +252,7 @@ def _limits(table: Section) -> Limits:
         occupancy=table.maybe_integer("occupancy", 1, 32),
         bank_conflicts=table.number("bank_conflicts", 1, 1024),
         instructions=table.maybe_integer("instructions", 1, 1 << 32),
-        seconds=table.maybe_integer("seconds", 1, 3600) or Limits.seconds,
+        seconds=table.maybe_integer("seconds", 1, 3600) or Limits().seconds,
     )
     table.finish()
     return limits

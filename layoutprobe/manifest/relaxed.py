@@ -7,7 +7,6 @@ something else, has to be seen.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 
 from layoutprobe.manifest.model import (
     Argument,
@@ -120,10 +119,10 @@ def _arguments(old: Sequence[Argument], new: Sequence[Argument]) -> Iterator[str
         yield f"arguments are others: {', '.join(a.name for a in old)} before, {', '.join(a.name for a in new)} now"
         return
     for before, after in zip(old, new, strict=True):
-        for field in fields(Argument):
-            was, now = _plain(getattr(before, field.name)), _plain(getattr(after, field.name))
-            if was != now and field.name != "tolerance":
-                yield f"argument {before.name} has another {field.name}: {_short(was)} before, {_short(now)} now"
+        for field in Argument.__struct_fields__:
+            was, now = _plain(getattr(before, field)), _plain(getattr(after, field))
+            if was != now and field != "tolerance":
+                yield f"argument {before.name} has another {field}: {_short(was)} before, {_short(now)} now"
 
 
 def _comparable(case: KernelCase, name: str, manifest: Manifest) -> object:

@@ -10,11 +10,11 @@ what a kernel multiplies at all: either factor is numbered, and what is added tw
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.manifest.binding import Binding, BoundBuffer
@@ -30,8 +30,7 @@ ZERO = "zero "
 Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Select:
+class Select(Struct, frozen=True):
     """One run.
 
     Attributes:
@@ -88,8 +87,7 @@ def selecting(select: Select, binding: Binding, buffer: BoundBuffer) -> NDArray[
     return np.broadcast_to(values, buffer.shape)
 
 
-@dataclass(frozen=True)
-class Pick:
+class Pick(Struct, frozen=True):
     """One run.
 
     Attributes:

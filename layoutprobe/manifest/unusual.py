@@ -7,10 +7,10 @@ It is one where the manifest says that the kernel bears them (`bears`), and wher
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.manifest.binding import BoundBuffer
@@ -32,8 +32,7 @@ _MOST = 4
 """Inputs that are tried, one at a time."""
 
 
-@dataclass(frozen=True)
-class Unusual:
+class Unusual(Struct, frozen=True):
     """Some inputs.
 
     Attributes:

@@ -7,10 +7,10 @@ what cleared registers and memory hold.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.numbers.types import element_type
@@ -46,8 +46,7 @@ def digits_of(count: int, base: int) -> int:
     return digits
 
 
-@dataclass(frozen=True)
-class DigitCode:
+class DigitCode(Struct, frozen=True):
     """Numbers from 0 in digits.
 
     Attributes:

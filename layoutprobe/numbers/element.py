@@ -6,11 +6,11 @@ f32 of which only the upper 19 bits count.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
 
 from layoutprobe.errors import UsageError
@@ -23,8 +23,7 @@ _UNUSED = 13
 """Low bits of a tf32 or xf32 that do not count."""
 
 
-@dataclass(frozen=True)
-class ElementType:
+class ElementType(Struct, frozen=True):
     """A type of matrix elements.
 
     Attributes:

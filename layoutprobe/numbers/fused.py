@@ -5,10 +5,10 @@ Each step rounds once, to nearest even. The order is fixed, so that a result doe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.numbers.types import element_type
@@ -20,8 +20,7 @@ _SAFE = 300
 _SPLIT = 2.0**27 + 1
 
 
-@dataclass(frozen=True)
-class FusedChain:
+class FusedChain(Struct, frozen=True):
     """One fused multiply-add for each k, beginning with the accumulator."""
 
     def __str__(self) -> str:

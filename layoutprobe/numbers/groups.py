@@ -6,10 +6,10 @@ a million cases. What it says of zeros and NaN they mark as open. `SumRule` is t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.numbers.types import element_type
@@ -25,8 +25,7 @@ _ZERO = -126
 """Exponent of a product that is zero."""
 
 
-@dataclass(frozen=True)
-class GroupSum:
+class GroupSum(Struct, frozen=True):
     """Groups of products, one after the other.
 
     A group: every product is cut off towards zero, `FRACTION` bits below the largest sum of two factors'

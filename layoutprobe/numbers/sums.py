@@ -8,10 +8,10 @@ bits are kept, how the rest is cut off, and how many products one step takes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.numbers.types import element_type
@@ -48,8 +48,7 @@ _NONE = np.int64(-(1 << 20))
 """Exponent of a zero: below every other."""
 
 
-@dataclass(frozen=True)
-class SumRule:
+class SumRule(Struct, frozen=True):
     """How one matrix instruction adds up an element of D.
 
     Attributes:

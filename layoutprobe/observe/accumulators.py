@@ -8,9 +8,8 @@ the same *chain* and get the same numbers again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -32,8 +31,7 @@ _MADE = 32
 _INLINE_ZERO = 128
 
 
-@dataclass(frozen=True, eq=False)
-class Link:
+class Link(Struct, frozen=True, eq=False):
     """One instruction, executed by several waves together, and the chain that each adds to.
 
     Attributes:
@@ -50,8 +48,7 @@ class Link:
     __repr__ = brief
 
 
-@dataclass(frozen=True, eq=False)
-class Chains:
+class Chains(Struct, frozen=True, eq=False):
     """What was accumulated where.
 
     Attributes:
@@ -74,8 +71,7 @@ class Chains:
     __repr__ = brief
 
 
-@dataclass(frozen=True)
-class AccumulatorCoding:
+class AccumulatorCoding(Struct, frozen=True):
     """Makes the coders of one digit; equal ones make equal coders.
 
     Attributes:

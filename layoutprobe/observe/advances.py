@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from layoutprobe.brief import brief
 from layoutprobe.isa.inst import Inst
@@ -19,8 +18,7 @@ _ADDS = ("s_add_u32", "s_add_nc_u64", "s_add_u64", "v_add_co_u32", "v_add_nc_u64
 _LOW = 0xFFFFFFFF
 
 
-@dataclass(frozen=True, eq=False)
-class Advance:
+class Advance(Struct, frozen=True, eq=False):
     """An addition to the pointer that the kernel was given.
 
     Attributes:
@@ -34,8 +32,7 @@ class Advance:
     by: int
 
 
-@dataclass(frozen=True, eq=False)
-class Advances:
+class Advances(Struct, frozen=True, eq=False):
     """Attributes: found: in the order of execution, each distance of an instruction once."""
 
     found: tuple[Advance, ...]

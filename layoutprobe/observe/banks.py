@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -32,8 +32,7 @@ PATTERN_LIMIT = 1 << 16
 Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class BankSite:
+class BankSite(Struct, frozen=True, eq=False):
     """The accesses of one instruction. A 2addr form makes two accesses each time.
 
     Attributes:
@@ -55,8 +54,7 @@ class BankSite:
     __repr__ = brief
 
 
-@dataclass(frozen=True)
-class BankRecord:
+class BankRecord(Struct, frozen=True):
     """All LDS accesses.
 
     Attributes:
@@ -70,8 +68,7 @@ class BankRecord:
     __repr__ = brief
 
 
-@dataclass(eq=False)
-class _Site:
+class _Site(Struct, eq=False):
     inst: Inst
     size: int
     store: bool

@@ -15,9 +15,8 @@ right where it has nothing to do with what they do behind it, which `races` can 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.isa.inst import Inst
@@ -25,8 +24,7 @@ from layoutprobe.machine.machine import Machine
 from layoutprobe.observe.who import Who, who_is
 
 
-@dataclass(frozen=True)
-class ApartBarriers:
+class ApartBarriers(Struct, frozen=True):
     """Waves of one workgroup let each other go from different s_barrier (RDNA4: s_barrier_wait) instructions.
 
     Attributes:
@@ -44,8 +42,7 @@ class ApartBarriers:
     groups: int
 
 
-@dataclass(frozen=True)
-class SkippedBarrier:
+class SkippedBarrier(Struct, frozen=True):
     """A barrier that some waves of a workgroup passed, and others never came to, which passed fewer in all.
 
     Attributes:

@@ -11,5 +11,5 @@ class Recorder(Observer):
     """
 
     def record(self) -> object:
-        """What was seen: a plain dataclass, whose type is the key under which checks find it."""
+        """What was seen: a record, whose type is the key under which checks find it."""
         raise NotImplementedError

@@ -5,9 +5,9 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -34,8 +34,7 @@ _HOLDS: Mapping[str, Callable[[Numbers, Numbers], NDArray[np.bool_]]] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Compared:
+class Compared(Struct, frozen=True, eq=False):
     """One comparison of a wave, as it was last executed.
 
     Attributes:
@@ -52,8 +51,7 @@ class Compared:
     __repr__ = brief
 
 
-@dataclass(frozen=True, eq=False)
-class Stray:
+class Stray(Struct, frozen=True, eq=False):
     """An access that left every buffer.
 
     Attributes:
@@ -70,8 +68,7 @@ class Stray:
     __repr__ = brief
 
 
-@dataclass(frozen=True, eq=False)
-class Bounds:
+class Bounds(Struct, frozen=True, eq=False):
     """Attributes: strays: the first one of each instruction, by its PC."""
 
     strays: Mapping[int, Stray]

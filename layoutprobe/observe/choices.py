@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 from typing import TypeVar
+
+from msgspec import Struct, field
 
 from layoutprobe.brief import brief
 from layoutprobe.isa.inst import VGPR0, Inst
@@ -27,8 +28,7 @@ _SMALLEST = 2
 """Tests against 0 and 1 are about nothing at all or about loops; others are about some size."""
 
 
-@dataclass(frozen=True, eq=False)
-class Choices:
+class Choices(Struct, frozen=True, eq=False):
     """Tests of a kernel.
 
     Attributes:
@@ -92,8 +92,7 @@ def _behind(tests: Collection[int], blocks: Iterable[Block]) -> dict[int, int]:
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class _Places:
+class _Places(Struct, frozen=True, eq=False):
     """Where in a program there is something to see: PC -> the test, the test before it, the cut."""
 
     tests: Mapping[int, Inst]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from layoutprobe.isa.inst import Inst
 from layoutprobe.observe.barriers import ApartBarriers, SkippedBarrier
@@ -13,8 +14,7 @@ from layoutprobe.observe.who import Who
 ClashKind = Literal["RAW", "WAR", "WAW"]
 
 
-@dataclass(frozen=True)
-class Touch:
+class Touch(Struct, frozen=True):
     """One access of one lane.
 
     Attributes:
@@ -26,8 +26,7 @@ class Touch:
     who: Who
 
 
-@dataclass(eq=False)
-class Clash:
+class Clash(Struct, eq=False):
     """Two accesses of one granule, in the order in which the emulator executed them.
 
     Attributes:
@@ -56,8 +55,7 @@ class Clash:
     together: bool = False
 
 
-@dataclass(frozen=True)
-class LdsRecord:
+class LdsRecord(Struct, frozen=True):
     """What happened in LDS.
 
     Attributes:
@@ -96,8 +94,7 @@ WITH_LOAD: tuple[HandoverKind, ...] = ("load", "overwrites a load")
 Ordering = Literal["ordered", "unordered", "too early", "stale", "unused"]
 
 
-@dataclass(frozen=True)
-class Handover:
+class Handover(Struct, frozen=True):
     """Two waves that meet in global memory, in the order in which the emulator executed them.
 
     Attributes:
@@ -133,8 +130,7 @@ class Handover:
         return self.giver.workgroup == self.taker.workgroup
 
 
-@dataclass(frozen=True)
-class Handovers:
+class Handovers(Struct, frozen=True):
     """What waves handed each other: one for each pair of instructions, kind, and order.
 
     Attributes:

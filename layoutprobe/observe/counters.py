@@ -19,7 +19,9 @@ of its kind were issued after it; a scalar load is done only when N is 0.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.arch.isa import Counting
 from layoutprobe.isa.indexing import named
@@ -36,8 +38,7 @@ _WRITE_BACK = "buffer_wbl2"
 """Cache control that counts as a load and as a store."""
 
 
-@dataclass(frozen=True)
-class Queues:
+class Queues(Struct, frozen=True):
     """What is outstanding.
 
     Attributes:
@@ -63,8 +64,7 @@ class Queues:
         return replace(self, pending=(*self.pending[:at], queue, *self.pending[at + 1 :]))
 
 
-@dataclass(frozen=True)
-class Operation:
+class Operation(Struct, frozen=True):
     """A memory instruction as the counters see it.
 
     Attributes:

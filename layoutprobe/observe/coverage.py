@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -24,8 +24,7 @@ START = -1
 """Where a wave comes from that has just been launched."""
 
 
-@dataclass(frozen=True, eq=False)
-class Coverage:
+class Coverage(Struct, frozen=True, eq=False, dict=True):
     """What ran in one launch, or in several of one kernel.
 
     Attributes:

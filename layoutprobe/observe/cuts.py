@@ -7,7 +7,8 @@ large the numbers were tells whether anybody tried (`choices`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
@@ -23,8 +24,7 @@ _OTHERWISE = ("_f16", "_f32", "_bf16", "_f64", "cvt", "perm", "pk_", "cmp", "ali
 """In names of instructions that make no index of an index."""
 
 
-@dataclass(frozen=True)
-class Cut:
+class Cut(Struct, frozen=True):
     """A number that is cut.
 
     Attributes:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.arch.lds import LdsModel
@@ -51,8 +50,7 @@ def _most_of_a_bank(asked: Ints, size: int, banks: int) -> Ints:
     return np.bincount(bins, minlength=len(asked) * banks).reshape(len(asked), banks).max(axis=1)
 
 
-@dataclass(frozen=True)
-class Rows:
+class Rows(Struct, frozen=True):
     """A pattern as rows of a tile: each lane reads at one column of a row.
 
     Attributes:

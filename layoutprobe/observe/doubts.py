@@ -6,9 +6,8 @@ What other waves store meanwhile is noted (`Stored`). In a run of its own what l
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.isa.inst import Inst
@@ -57,8 +56,7 @@ class Stored:
         return tuple(sorted(self._of.items())) if len(self._of) <= MOST else ()
 
 
-@dataclass(frozen=True)
-class Doubted:
+class Doubted(Struct, frozen=True):
     """What became of loads whose values were undefined.
 
     Attributes:
@@ -70,8 +68,7 @@ class Doubted:
     complete: bool
 
 
-@dataclass(frozen=True)
-class Doubting:
+class Doubting(Struct, frozen=True):
     """Makes observers that doubt what loads get of these granules, of global memory or of LDS; equal ones make equal
     observers."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -23,8 +23,7 @@ MOST = 1 << 12
 Floats = NDArray[np.float32]
 
 
-@dataclass(frozen=True, eq=False)
-class Computed:
+class Computed(Struct, frozen=True, eq=False):
     """What was left.
 
     Attributes:

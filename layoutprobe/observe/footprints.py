@@ -8,9 +8,9 @@ is multiplied by zero, goes no further.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -34,8 +34,7 @@ Words = NDArray[np.uint32]
 Group = tuple[int, int, int]
 
 
-@dataclass(frozen=True, eq=False)
-class Trail:
+class Trail(Struct, frozen=True, eq=False):
     """The steps of one wave.
 
     Attributes:
@@ -53,8 +52,7 @@ class Trail:
     __repr__ = brief
 
 
-@dataclass(frozen=True, eq=False)
-class Footprints:
+class Footprints(Struct, frozen=True, eq=False):
     """Trails by workgroup and position of the wave in it; `complete` is False where there were too many steps."""
 
     trails: Mapping[tuple[Group, int], Trail]
@@ -63,8 +61,7 @@ class Footprints:
     __repr__ = brief
 
 
-@dataclass(frozen=True)
-class WatchFootprints:
+class WatchFootprints(Struct, frozen=True):
     """Makes observers of these workgroups; equal ones make equal observers."""
 
     groups: tuple[Group, ...]
@@ -74,8 +71,7 @@ class WatchFootprints:
         return FootprintRecorder(self.groups)
 
 
-@dataclass(frozen=True, eq=False)
-class _Step:
+class _Step(Struct, frozen=True, eq=False):
     """An instruction, executed by several watched waves together: their numbers, and sums [wave, lane]."""
 
     inst: Inst
@@ -165,8 +161,7 @@ class FootprintRecorder(Recorder):
         return Trail(tuple(step.inst for step in steps), np.array([clock for clock, _ in rows]), read, left)
 
 
-@dataclass(frozen=True)
-class _Word:
+class _Word(Struct, frozen=True):
     """A register that counts, or 32 bits of a mask of which each lane has one: of lanes `first` and up."""
 
     register: int

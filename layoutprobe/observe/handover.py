@@ -16,9 +16,9 @@ somebody does.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.isa.dialect import isa_of

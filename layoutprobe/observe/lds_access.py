@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.isa.inst import Inst
@@ -40,8 +40,7 @@ def straddles(place: Addresses, shift: int) -> bool:
     return bool(place.low_bits & (1 << shift) - 1)
 
 
-@dataclass(frozen=True, eq=False)
-class Store:
+class Store(Struct, frozen=True, eq=False):
     """A store that is about to happen; its values are fetched only when two of them meet."""
 
     c: Cohort

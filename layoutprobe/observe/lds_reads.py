@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -25,8 +25,7 @@ _ADDRESS_AND_DATA = 2
 """Operands of a store to one address."""
 
 
-@dataclass(frozen=True, eq=False)
-class Fetch:
+class Fetch(Struct, frozen=True, eq=False):
     """What the lanes of a wave found where their addresses point.
 
     Attributes:
@@ -44,8 +43,7 @@ class Fetch:
     __repr__ = brief
 
 
-@dataclass(frozen=True)
-class Fetches:
+class Fetches(Struct, frozen=True):
     """(PC, number of the wave in the launch) -> its first execution."""
 
     first: Mapping[tuple[int, int], Fetch]
@@ -53,8 +51,7 @@ class Fetches:
     __repr__ = brief
 
 
-@dataclass(frozen=True)
-class WatchFetches:
+class WatchFetches(Struct, frozen=True):
     """Makes observers of one workgroup; equal ones are one run."""
 
     group: tuple[int, int, int]

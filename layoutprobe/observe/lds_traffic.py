@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -23,8 +23,7 @@ MOST = 1 << 16
 Group = tuple[int, int, int]
 
 
-@dataclass(frozen=True, eq=False)
-class Passage:
+class Passage(Struct, frozen=True, eq=False):
     """One access of one wave.
 
     Attributes:
@@ -64,8 +63,7 @@ class Passage:
         return np.bincount((first[:, None] + np.arange(self.size)).ravel(), minlength=size)[:size]
 
 
-@dataclass(frozen=True, eq=False)
-class Traffic:
+class Traffic(Struct, frozen=True, eq=False):
     """What happened to LDS of the workgroup, in the order in which the emulator executed it.
 
     Attributes:
@@ -83,8 +81,7 @@ class Traffic:
         return (one for one in self.passages[:number] if one.store)
 
 
-@dataclass(frozen=True)
-class TrafficOf:
+class TrafficOf(Struct, frozen=True):
     """Makes recorders of a workgroup's traffic; equal ones make equal recorders."""
 
     group: Group

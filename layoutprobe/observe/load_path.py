@@ -14,9 +14,10 @@ load: exact for moves and packing, a guess where lanes diverge or values are com
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.isa.indexing import picks_registers
@@ -46,8 +47,7 @@ _FANOUT = 64
 """Instructions that are looked at in all for one stretch of a chain."""
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(Struct, frozen=True):
     """A slot of a matrix operand.
 
     Attributes:
@@ -64,8 +64,7 @@ class Target:
     bit: int | None = None
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(Struct, frozen=True):
     """One instruction that a value passed through, and the lane in which it did.
 
     Attributes:
@@ -80,8 +79,7 @@ class Step:
     lds_byte: int | None = None
 
 
-@dataclass(frozen=True)
-class LoadPaths:
+class LoadPaths(Struct, frozen=True):
     """Paths of the targets that were reached.
 
     Attributes:
@@ -96,8 +94,7 @@ class LoadPaths:
     exchanges: dict[Target, Step]
 
 
-@dataclass(frozen=True, eq=False)
-class _Store:
+class _Store(Struct, frozen=True, eq=False):
     """An LDS store of several waves: where each stood on its path."""
 
     inst: Inst
@@ -106,16 +103,14 @@ class _Store:
     local: Ints  # [wave, lane]
 
 
-@dataclass(frozen=True, eq=False)
-class _Load:
+class _Load(Struct, frozen=True, eq=False):
     """What one wave's LDS load read: first bytes, and stamps of who had stored each granule."""
 
     local: Ints  # [lane]
     stamps: Ints  # [lane, granule]
 
 
-@dataclass(frozen=True)
-class FollowBack:
+class FollowBack(Struct, frozen=True):
     """Makes observers that follow these targets; equal ones make equal observers."""
 
     targets: tuple[Target, ...]
@@ -319,8 +314,7 @@ class LoadPathObserver(WaveCounter):
         return int(read.local[at.lane]) + byte, int(read.stamps[at.lane, granule])
 
 
-@dataclass(frozen=True)
-class _Position:
+class _Position(Struct, frozen=True):
     """Just before an instruction (`pc`) of a block on a wave's path."""
 
     node: int

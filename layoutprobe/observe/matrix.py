@@ -9,9 +9,8 @@ which it executes them, so that two runs of a kernel can be laid side by side.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -32,8 +31,7 @@ _SCATTER = 2_654_435_761
 """2**32 by the golden ratio: multiples of it lie scattered (Knuth, The Art of Computer Programming, 6.4)."""
 
 
-@dataclass(frozen=True, eq=False)
-class WaveTable:
+class WaveTable(Struct, frozen=True, eq=False):
     """The waves of a launch.
 
     Attributes:
@@ -47,8 +45,7 @@ class WaveTable:
     __repr__ = brief
 
 
-@dataclass(frozen=True, eq=False)
-class Execution:
+class Execution(Struct, frozen=True, eq=False):
     """One instruction, executed by several waves together.
 
     Attributes:
@@ -76,8 +73,7 @@ class Execution:
         return sum(part.nbytes for part in parts if part is not None)
 
 
-@dataclass(frozen=True, eq=False)
-class Operands:
+class Operands(Struct, frozen=True, eq=False):
     """What the operands of every matrix instruction held.
 
     Attributes:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -24,8 +23,7 @@ STORE_LIMIT = 1 << 24
 Bytes = NDArray[np.uint8]
 
 
-@dataclass(frozen=True)
-class Allocation:
+class Allocation(Struct, frozen=True):
     """One allocation: its name, and its bytes [start, end) of the arena."""
 
     name: str
@@ -33,8 +31,7 @@ class Allocation:
     end: int
 
 
-@dataclass(frozen=True, eq=False)
-class Store:
+class Store(Struct, frozen=True, eq=False):
     """One store, executed by several lanes together.
 
     Attributes:
@@ -61,8 +58,7 @@ class Store:
         return Kind.ATOMIC in self.inst.kind
 
 
-@dataclass(frozen=True, eq=False)
-class Stores:
+class Stores(Struct, frozen=True, eq=False):
     """All stores of a launch to global memory.
 
     Attributes:
@@ -147,8 +143,7 @@ def touched(stores: Stores, allocation: Allocation, unit: int, *, atomic: bool) 
     return count if whole else np.asarray(count.reshape(elements, unit).max(axis=1))
 
 
-@dataclass(frozen=True, eq=False)
-class Contested:
+class Contested(Struct, frozen=True, eq=False):
     """Bytes of an allocation that got several values.
 
     Attributes:

@@ -8,9 +8,8 @@ what it adds is worked out once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -31,8 +30,7 @@ order with neither (GFX9)."""
 _NEVER = -(1 << 40)
 
 
-@dataclass(frozen=True, eq=False)
-class _Moment:
+class _Moment(Struct, frozen=True, eq=False):
     """What a block has done to the queues up to some instruction.
 
     Attributes:
@@ -44,8 +42,7 @@ class _Moment:
     done: Ints
 
 
-@dataclass(frozen=True, eq=False)
-class _Plan:
+class _Plan(Struct, frozen=True, eq=False):
     """What a block does to the queues.
 
     Attributes:
@@ -59,8 +56,7 @@ class _Plan:
     idle: bool
 
 
-@dataclass(eq=False)
-class Recent:
+class Recent(Struct, eq=False):
     """An access whose waves may not have waited for it.
 
     Attributes:

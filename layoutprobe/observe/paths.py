@@ -7,10 +7,10 @@ a block does to a state is worked out once and remembered, and what remains per 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.machine.cohort import Band
@@ -31,8 +31,7 @@ class Sighting(Protocol):
     waves: int
 
 
-@dataclass(frozen=True, eq=False)
-class Passage(Generic[State]):
+class Passage(Struct, Generic[State], frozen=True, eq=False):
     """What a block does to a state.
 
     Attributes:
@@ -44,8 +43,7 @@ class Passage(Generic[State]):
     seen: tuple[Sighting, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class _Step:
+class _Step(Struct, frozen=True, eq=False):
     """A passage with the number of the state behind it."""
 
     after: int

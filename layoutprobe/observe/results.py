@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.isa.inst import Inst
@@ -16,8 +16,7 @@ Ints = NDArray[np.int64]
 Words = NDArray[np.uint32]
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(Struct, frozen=True):
     """D of an instruction in one wave.
 
     Its slots are numbered register, then element of the register (where it has several), then lane,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
@@ -14,8 +14,7 @@ from layoutprobe.machine.observer import Moves
 from layoutprobe.observe.base import Recorder
 
 
-@dataclass(frozen=True)
-class LoadSites:
+class LoadSites(Struct, frozen=True):
     """Where the buffers of a launch are loaded.
 
     Attributes:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -20,8 +19,7 @@ IMAGES = 4
 """Images that are kept."""
 
 
-@dataclass(frozen=True, eq=False)
-class Image:
+class Image(Struct, frozen=True, eq=False):
     """LDS of the launch's first workgroup at one moment.
 
     Attributes:
@@ -35,8 +33,7 @@ class Image:
     __repr__ = brief
 
 
-@dataclass(frozen=True)
-class Images:
+class Images(Struct, frozen=True):
     """The first images, in order."""
 
     images: tuple[Image, ...]

@@ -7,9 +7,9 @@ them, so that packing and swaps between lanes do not lose the way; a store to LD
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -27,8 +27,7 @@ MOST = 1 << 14
 """Loads that are kept."""
 
 
-@dataclass(eq=False)
-class Fetched:
+class Fetched(Struct, eq=False):
     """One transposing load, executed by one wave.
 
     Attributes:
@@ -51,8 +50,7 @@ class Fetched:
     __repr__ = brief
 
 
-@dataclass(frozen=True)
-class Fed:
+class Fed(Struct, frozen=True):
     """A matrix instruction, executed by one wave.
 
     Attributes:
@@ -67,8 +65,7 @@ class Fed:
     b: tuple[Loads, ...]
 
 
-@dataclass(frozen=True)
-class Transposed:
+class Transposed(Struct, frozen=True):
     """What was seen of a workgroup.
 
     Attributes:
@@ -84,8 +81,7 @@ class Transposed:
     __repr__ = brief
 
 
-@dataclass(frozen=True)
-class WatchTransposed:
+class WatchTransposed(Struct, frozen=True):
     """Makes observers of one workgroup; equal ones are one run."""
 
     group: tuple[int, int, int]

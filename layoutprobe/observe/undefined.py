@@ -7,9 +7,9 @@ output. Values that reach an address or a branch stop the emulator by themselves
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.isa.inst import VGPR0, Inst
@@ -23,8 +23,7 @@ from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.who import Who, who_is
 
 
-@dataclass(eq=False)
-class UndefinedLoad:
+class UndefinedLoad(Struct, eq=False):
     """An LDS load that returned bits that nobody had stored.
 
     Attributes:
@@ -44,8 +43,7 @@ class UndefinedLoad:
     count: int = 0
 
 
-@dataclass(eq=False)
-class UndefinedUse:
+class UndefinedUse(Struct, eq=False):
     """A matrix operand, or the data of a global store, with undefined bits.
 
     Attributes:
@@ -65,8 +63,7 @@ class UndefinedUse:
     count: int = 0
 
 
-@dataclass(frozen=True)
-class UndefinedRecord:
+class UndefinedRecord(Struct, frozen=True):
     """Where undefined bits were seen, one entry per instruction (and operand).
 
     Attributes:

@@ -13,10 +13,10 @@ one violation.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.arch import Isa
@@ -40,8 +40,7 @@ _ROWS = 10
 """Bits that number a VGPR."""
 
 
-@dataclass(eq=False)
-class Violation:
+class Violation(Struct, eq=False):
     """An instruction that comes too early.
 
     Attributes:
@@ -63,8 +62,7 @@ class Violation:
     waves: int = 0
 
 
-@dataclass(frozen=True)
-class WaitStateRecord:
+class WaitStateRecord(Struct, frozen=True):
     """What was seen.
 
     Attributes:
@@ -80,8 +78,7 @@ class WaitStateRecord:
     complete: bool
 
 
-@dataclass(frozen=True, eq=False)
-class _Site:
+class _Site(Struct, frozen=True, eq=False):
     """An instruction as the rules see it.
 
     Attributes:
@@ -98,8 +95,7 @@ class _Site:
     states: int
 
 
-@dataclass(frozen=True, eq=False)
-class _Quiet:
+class _Quiet(Struct, frozen=True, eq=False):
     """What a block does where no instruction comes too early.
 
     Attributes:

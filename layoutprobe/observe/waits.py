@@ -26,10 +26,10 @@ one hazard.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from layoutprobe.arch import DEFAULT
@@ -57,8 +57,7 @@ from layoutprobe.observe.paths import Passage, Paths
 from layoutprobe.observe.who import Who, who_is
 
 
-@dataclass(eq=False)
-class Hazard:
+class Hazard(Struct, eq=False):
     """One use of a register before the wait that guarantees it.
 
     Attributes:
@@ -86,8 +85,7 @@ class Hazard:
     waves: int = 0
 
 
-@dataclass(frozen=True)
-class WaitRecord:
+class WaitRecord(Struct, frozen=True):
     """What the counters showed.
 
     Attributes:
@@ -105,8 +103,7 @@ class WaitRecord:
     complete: bool
 
 
-@dataclass(frozen=True, eq=False)
-class _Quiet:
+class _Quiet(Struct, frozen=True, eq=False):
     """What a block does to queues where no wait is missing.
 
     Attributes:
@@ -225,8 +222,7 @@ class CounterTracker:
         return frozenset(waited), Passage(walk.queues, tuple(found))
 
 
-@dataclass(eq=False)
-class _Walk:
+class _Walk(Struct, eq=False):
     """The queues on their way through a block."""
 
     queues: Queues

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from layoutprobe.machine.machine import Machine
 
 
-@dataclass(frozen=True)
-class Who:
+class Who(Struct, frozen=True):
     """A wave, or one lane of it.
 
     Attributes:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.machine.cohort import Band
@@ -15,8 +15,7 @@ from layoutprobe.machine.program import Block, Program
 from layoutprobe.observe.base import Recorder
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(Struct, frozen=True):
     """Instructions, each counted once for every wave that executes it.
 
     Attributes:

@@ -6,9 +6,8 @@ f16 *value* is rounded above 2048, as raw 16-bit *bits* it is not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.errors import UsageError, did_you_mean
@@ -18,8 +17,7 @@ MAX_SCALE = 1 << 20
 _EXACT_FLOAT64 = 1 << 53
 
 
-@dataclass(frozen=True)
-class Carrier:
+class Carrier(Struct, frozen=True):
     """One way of holding a code in a matrix element.
 
     Attributes:

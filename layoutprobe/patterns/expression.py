@@ -13,10 +13,10 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import NoReturn, TypeAlias
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.errors import UsageError
@@ -30,29 +30,25 @@ MAX_SHUFFLE = 1 << 20
 Grid: TypeAlias = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Number:
+class Number(Struct, frozen=True):
     """An integer literal."""
 
     value: int
 
 
-@dataclass(frozen=True)
-class Name:
+class Name(Struct, frozen=True):
     """A coordinate, an extent or a parameter."""
 
     name: str
 
 
-@dataclass(frozen=True)
-class Negate:
+class Negate(Struct, frozen=True):
     """Unary minus."""
 
     operand: Node
 
 
-@dataclass(frozen=True)
-class Binary:
+class Binary(Struct, frozen=True):
     """An operator with two operands."""
 
     op: str
@@ -60,8 +56,7 @@ class Binary:
     right: Node
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """`yes if test else no`; both sides are evaluated everywhere."""
 
     yes: Node
@@ -69,8 +64,7 @@ class Choice:
     no: Node
 
 
-@dataclass(frozen=True)
-class Shuffle:
+class Shuffle(Struct, frozen=True):
     """`shuffle(index, n, seed)`."""
 
     index: Node

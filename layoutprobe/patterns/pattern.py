@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.errors import UsageError
@@ -16,8 +17,7 @@ COORDINATES = ("row", "col", "rows", "cols")
 MAX_ELEMENTS = 1 << 20
 
 
-@dataclass(frozen=True)
-class Pattern:
+class Pattern(Struct, frozen=True):
     """A formula over (row, col), with what it claims.
 
     Attributes:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from functools import cached_property
 from math import lcm
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.arch import MatrixForm, find
@@ -26,8 +27,7 @@ _ACC = "ACC"
 """The define that puts what the instruction reads and writes into AccVGPRs."""
 
 
-@dataclass(frozen=True)
-class Coding:
+class Coding(Struct, frozen=True):
     """A pattern, and what each matrix is coded in by it.
 
     Attributes:
@@ -44,8 +44,7 @@ class Coding:
         return " and ".join(dict.fromkeys(self.carriers.values()))
 
 
-@dataclass(frozen=True)
-class Bench:
+class Bench(Struct, frozen=True, dict=True):
     """Where and how probes run.
 
     Attributes:
@@ -65,7 +64,11 @@ class Bench:
     compiler: str | None = None
     probes: Path | None = None
     acc: bool = False
-    _specs: dict[str, ProbeSpec] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @cached_property
+    def _specs(self) -> dict[str, ProbeSpec]:
+        """Declarations that were read."""
+        return {}
 
     @property
     def dtype(self) -> str:

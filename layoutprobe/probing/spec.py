@@ -15,9 +15,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from math import lcm
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.arch import MatrixForm
 from layoutprobe.assets import asset_dir
@@ -92,8 +94,7 @@ def symbols_of(form: MatrixForm, wave: int, waves: int) -> dict[Extent, int]:
     }
 
 
-@dataclass(frozen=True)
-class ArgumentSpec:
+class ArgumentSpec(Struct, frozen=True):
     """One kernel argument.
 
     Attributes:
@@ -117,8 +118,7 @@ class ArgumentSpec:
     holds: tuple[str, str] = ("", "")
 
 
-@dataclass(frozen=True)
-class ProbeSpec:
+class ProbeSpec(Struct, frozen=True):
     """A probe's declaration.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cache
+
+from msgspec.structs import replace
 
 from layoutprobe.arch.isa import Counting
 from layoutprobe.codeobj.inlining import place_of

@@ -8,9 +8,9 @@ wave, its n-th barrier, load and store. What is compared is what the elements ar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -33,8 +33,7 @@ _MOST = 4096
 """Rows of an answer."""
 
 
-@dataclass(frozen=True, eq=False)
-class Seen:
+class Seen(Struct, frozen=True, eq=False):
     """What one side shows at a moment.
 
     Attributes:

@@ -6,7 +6,6 @@ The rules are those of files of captures: nothing is executed, everything bounde
 
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +57,7 @@ def read_recording(path: Path) -> Recording:
             archive.refuse(why)
         starts = Elements(about.buffers).starts
         made = Recording(
-            **{name: getattr(about, name) for name in vars(about) if name != "evidence"},
+            **{name: getattr(about, name) for name in about.__struct_fields__ if name != "evidence"},
             **{table: _table(table, columns, starts) for table in TABLES},
             evidence=about.evidence.replayed(archive.digest),
             moments=needed.unflat(columns, shapes, registers, about) if shapes else None,
@@ -86,5 +85,5 @@ def _columns(table: IndexTable, archive: Archive) -> dict[str, NDArray[Any]]:
 def _table(name: str, columns: dict[str, NDArray[Any]], starts: tuple[int, ...]) -> Any:
     """One of the tables of a recording."""
     kind = TABLES[name]
-    found = {f.name: columns[f"{name}.{f.name}"] for f in fields(kind) if f"{name}.{f.name}" in columns}
+    found = {f: columns[f"{name}.{f}"] for f in kind.__struct_fields__ if f"{name}.{f}" in columns}
     return kind(**found, starts=starts) if kind is Tags else kind(**found)

@@ -8,9 +8,9 @@ where it was loaded, whoever computed the address.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -38,8 +38,7 @@ _COPIES = ("v_mov_b32", "v_accvgpr_read_b32", "v_accvgpr_write_b32", "v_accvgpr_
 _SIGNED = ("_i8", "_i16", "sbyte", "sshort")
 
 
-@dataclass
-class Begun:
+class Begun(Struct):
     """An instruction that is about to execute, with what it reads as it is now.
 
     Attributes:

@@ -18,10 +18,11 @@ Nothing here runs a kernel or needs one: a recording that was read from a file (
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import astuple
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -42,8 +43,7 @@ NOTHING = 0
 """Tag of what comes from no element: constants, ids, arguments that are no buffers."""
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(Struct, frozen=True):
     """Registers that an instruction names.
 
     Attributes:
@@ -61,8 +61,7 @@ class Span:
     bits: int = 32
 
 
-@dataclass(frozen=True)
-class Instruction:
+class Instruction(Struct, frozen=True):
     """One instruction of the kernel's code.
 
     Attributes:
@@ -79,8 +78,7 @@ class Instruction:
     writes: tuple[Span, ...] = ()
 
 
-@dataclass(frozen=True)
-class Buffer:
+class Buffer(Struct, frozen=True):
     """A buffer argument of the kernel.
 
     Attributes:
@@ -102,16 +100,14 @@ class Buffer:
     role: str = "in"
 
 
-@dataclass(frozen=True)
-class Wave:
+class Wave(Struct, frozen=True):
     """A recorded wave: its workgroup's id, and its position there."""
 
     group: Group
     index: int
 
 
-@dataclass(frozen=True, eq=False)
-class Steps:
+class Steps(Struct, frozen=True, eq=False):
     """Rows. int32 [row] both: position in `Recording.code`, and in `Recording.waves`."""
 
     inst: NDArray[np.int32]
@@ -120,8 +116,7 @@ class Steps:
     __repr__ = brief
 
 
-@dataclass(frozen=True, eq=False)
-class VectorWrites:
+class VectorWrites(Struct, frozen=True, eq=False):
     """Writes of VGPRs. Writes of row -1 are what a wave starts with.
 
     Attributes:
@@ -143,8 +138,7 @@ class VectorWrites:
     __repr__ = brief
 
 
-@dataclass(frozen=True, eq=False)
-class ScalarWrites:
+class ScalarWrites(Struct, frozen=True, eq=False):
     """Writes of scalar registers, by encoding; arrays as in `VectorWrites`, without lanes."""
 
     row: NDArray[np.int32]
@@ -157,8 +151,7 @@ class ScalarWrites:
     __repr__ = brief
 
 
-@dataclass(frozen=True, eq=False)
-class Accesses:
+class Accesses(Struct, frozen=True, eq=False):
     """Loads and stores of vector memory; an instruction with two addresses makes two.
 
     Attributes:
@@ -181,8 +174,7 @@ class Accesses:
     __repr__ = brief
 
 
-@dataclass(frozen=True, eq=False)
-class Stored:
+class Stored(Struct, frozen=True, eq=False):
     """What stores stored, dword by dword; of an atomic one, what memory held afterwards.
 
     Attributes:
@@ -202,8 +194,7 @@ class Stored:
     __repr__ = brief
 
 
-@dataclass(frozen=True, eq=False)
-class Tags:
+class Tags(Struct, frozen=True, eq=False):
     """Where bits come from.
 
     A *nibble tag* is NOTHING; n > 0: a moved copy of nibble n - 1 of the buffers, which are numbered through by
@@ -239,8 +230,7 @@ def nibbles_of(rows: NDArray[np.int32], words: NDArray[np.int32]) -> NDArray[np.
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class Outline:
+class Outline(Struct, frozen=True, eq=False):
     """A recorded run without its arrays.
 
     Attributes:
@@ -279,8 +269,7 @@ class Outline:
     __repr__ = brief
 
 
-@dataclass(frozen=True, eq=False)
-class Recording(Outline):
+class Recording(Outline, frozen=True, eq=False):
     """A recorded run.
 
     Attributes:
@@ -296,7 +285,7 @@ class Recording(Outline):
     stored: Stored
     tags: Tags
     moments: Moments | None = None
-    memo: dict[str, Any] = field(default_factory=dict, repr=False)
+    memo: dict[str, Any] = field(default_factory=dict)
 
     __repr__ = brief
 
@@ -313,4 +302,4 @@ class Recording(Outline):
     def nbytes(self) -> int:
         """Bytes of its arrays."""
         parts = (self.steps, self.vectors, self.scalars, self.accesses, self.stored, self.tags)
-        return sum(a.nbytes for part in parts for a in vars(part).values() if isinstance(a, np.ndarray))
+        return sum(a.nbytes for part in parts for a in astuple(part) if isinstance(a, np.ndarray))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.place import Element
@@ -19,8 +19,7 @@ Box = tuple[tuple[int, int], ...]
 """First and last index along each axis."""
 
 
-@dataclass(frozen=True)
-class Held:
+class Held(Struct, frozen=True):
     """What some bits hold.
 
     Attributes:
@@ -43,8 +42,7 @@ class Held:
     tag: int = NOTHING
 
 
-@dataclass(frozen=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """What something was computed from.
 
     Attributes:

@@ -9,10 +9,11 @@ is from one that was computed; where lanes exchange values, planes for the bits 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe import semantics
@@ -42,8 +43,7 @@ _ZERO = Operand("const", 128)
 _SWAPS = ("v_swap", "v_permlane16_swap", "v_permlane32_swap")
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(Struct, frozen=True):
     """A 32-bit register that an instruction reads, once for every operand that names it.
 
     Attributes:
@@ -57,8 +57,7 @@ class Source:
     place: int
 
 
-@dataclass(frozen=True, eq=False)
-class Bound:
+class Bound(Struct, frozen=True, eq=False):
     """An instruction whose operands have registers of their own.
 
     Attributes:
@@ -86,8 +85,7 @@ class Bound:
     __repr__ = brief
 
 
-@dataclass(frozen=True, eq=False)
-class Marked:
+class Marked(Struct, frozen=True, eq=False):
     """A source with tags.
 
     Attributes:
@@ -103,8 +101,7 @@ class Marked:
     __repr__ = brief
 
 
-@dataclass(frozen=True, eq=False)
-class Marks:
+class Marks(Struct, frozen=True, eq=False):
     """What was marked in the results.
 
     Attributes:

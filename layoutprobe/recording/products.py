@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.arch.fragments import Fragment
@@ -23,8 +23,7 @@ _HALF = 16
 """Lanes of a group; where A and B are held several times, an output reads the copy of its own group."""
 
 
-@dataclass(frozen=True, eq=False)
-class Shape:
+class Shape(Struct, frozen=True, eq=False):
     """How a matrix instruction of a wave reads and writes.
 
     Attributes:

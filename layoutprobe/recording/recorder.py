@@ -7,9 +7,10 @@ holds is what it left.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe import __version__
@@ -37,8 +38,7 @@ LIMIT = 200 << 20
 Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(Struct, frozen=True):
     """Makes recorders of these workgroups; equal ones make equal recorders.
 
     Attributes:
@@ -56,8 +56,7 @@ class Record:
         return RunRecorder(self)
 
 
-@dataclass(frozen=True, eq=False)
-class _Late:
+class _Late(Struct, frozen=True, eq=False):
     """A store whose data are in no register: memory tells them afterwards."""
 
     first: int
@@ -66,8 +65,7 @@ class _Late:
     words: NDArray[np.int32]
 
 
-@dataclass(frozen=True)
-class _Plan:
+class _Plan(Struct, frozen=True):
     """What an instruction may change, whoever executes it.
 
     Attributes:
@@ -83,8 +81,7 @@ class _Plan:
     silent: bool
 
 
-@dataclass
-class _Pending:
+class _Pending(Struct):
     """An instruction that is about to execute, or has: of the cohort's waves those at `which` are watched."""
 
     c: Cohort

@@ -6,10 +6,11 @@ all stores before the step made of it, in their order; images every few thousand
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import astuple
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -29,8 +30,7 @@ _IMAGES = 32
 """Images of LDS that are kept, at most."""
 
 
-@dataclass(frozen=True, eq=False)
-class Registers:
+class Registers(Struct, frozen=True, eq=False):
     """Registers of a wave; set bits of an `undefined` are undefined bits.
 
     Attributes:
@@ -59,8 +59,7 @@ class Registers:
         return unpack_mask(self.sgprs[None, EXEC_LO : EXEC_LO + lanes // 32])[0]
 
 
-@dataclass(frozen=True, eq=False)
-class Lds:
+class Lds(Struct, frozen=True, eq=False):
     """LDS of a workgroup.
 
     Attributes:
@@ -267,4 +266,4 @@ class _LdsHistory:
 
 
 def _copy(image: Lds) -> Lds:
-    return Lds(*(part.copy() for part in vars(image).values()))
+    return Lds(*(part.copy() for part in astuple(image)))

@@ -6,10 +6,10 @@ See `planes` for the marks, `tags` for the tags.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -22,8 +22,7 @@ Words = NDArray[np.uint32]
 _NIBBLES = np.arange(8)
 
 
-@dataclass(frozen=True, eq=False)
-class Brought:
+class Brought(Struct, frozen=True, eq=False):
     """A tagged source: its nibble tags, and the nibbles themselves: [wave, lane or 1, 8]; and its planes."""
 
     tags: Ints

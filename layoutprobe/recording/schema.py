@@ -5,11 +5,11 @@ Arrays are named "table.column" as the classes of `model.py` have them: "steps.i
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
 from math import prod
 from typing import Any, Literal, cast
 
 import numpy as np
+from msgspec import to_builtins
 from numpy.typing import NDArray
 
 from layoutprobe.capture.capture import Evidence
@@ -53,10 +53,10 @@ def arrays(recording: Recording) -> dict[str, NDArray[Any]]:
     """Every array of a recording, by table and column."""
     found = {}
     for table, kind in TABLES.items():
-        for column in fields(kind):
-            value = getattr(getattr(recording, table), column.name)
+        for column in kind.__struct_fields__:
+            value = getattr(getattr(recording, table), column)
             if isinstance(value, np.ndarray):
-                found[f"{table}.{column.name}"] = value
+                found[f"{table}.{column}"] = value
     return found | flat(recording.moments)
 
 
@@ -93,7 +93,7 @@ def described(recording: Recording) -> dict[str, Any]:
             for one in recording.code
         ],
         "buffers": [
-            asdict(buffer) | {"shape": list(buffer.shape), "strides": list(buffer.strides)}
+            to_builtins(buffer) | {"shape": list(buffer.shape), "strides": list(buffer.strides)}
             for buffer in recording.buffers
         ],
         "sources": [

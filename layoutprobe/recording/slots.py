@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from layoutprobe.errors import UsageError
 from layoutprobe.isa.inst import EXEC_LO, M0, SCC, VCC_LO
@@ -19,8 +20,7 @@ _HINT = "the text of an instruction names its registers: --timeline lists them, 
 _NAMED = {"vcc": (VCC_LO, 2), "exec": (EXEC_LO, 2), "m0": (M0, 1), "scc": (SCC, 1)}
 
 
-@dataclass(frozen=True)
-class Slot:
+class Slot(Struct, frozen=True):
     """A register of a lane; of a scalar register the lane is 0."""
 
     kind: str

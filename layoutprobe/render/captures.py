@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from functools import partial
 from typing import TextIO
 
+from msgspec import to_builtins
 from rich.text import Text
 
 from layoutprobe.capture.compare import CaptureDifference, OutputDifference
@@ -70,5 +70,5 @@ def _said(one: OutputDifference) -> str:
 
 def write_json(found: CaptureDifference, stream: TextIO) -> None:
     """One object; see SCHEMA."""
-    body = {"exit_code": found.exit_code, "sentence": sentence(found), **asdict(found)}
+    body = {"exit_code": found.exit_code, "sentence": sentence(found), **to_builtins(found)}
     data.write(data.envelope(SCHEMA, body), stream)

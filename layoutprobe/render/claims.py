@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, TextIO
 
+from msgspec import Struct, to_builtins
 from rich.text import Text
 
 from layoutprobe.claims.difference import LayoutDifference
@@ -84,19 +84,18 @@ def _judged_data(judgement: Judgement) -> dict[str, Any]:
         "sentence": judgement.sentence,
         "reasons": list(judgement.reasons),
         "caution": judgement.caution,
-        "first": None if judgement.first is None else asdict(judgement.first),
+        "first": None if judgement.first is None else to_builtins(judgement.first),
         "differing": judgement.differing,
         "slots": judgement.slots,
         "renamed": {
             axis: [list(pair) for pair in pairs] for axis, pairs in (judgement.renamed or {}).items()
         },
-        "effect": None if judgement.effect is None else asdict(judgement.effect),
+        "effect": None if judgement.effect is None else to_builtins(judgement.effect),
         "evidence": None if evidence is None else data.evidence(evidence),
     }
 
 
-@dataclass(frozen=True)
-class Differences:
+class Differences(Struct, frozen=True):
     """Pairs that were compared, and what one side lacks."""
 
     pairs: Sequence[LayoutDifference]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TextIO
+
+from msgspec import to_builtins
 
 from layoutprobe import __version__
 
@@ -26,4 +27,4 @@ def write(document: Mapping[str, Any], stream: TextIO, *, indent: int = 1) -> No
 
 def evidence(found: Evidence) -> dict[str, Any]:
     """What a result rests on, in every report."""
-    return asdict(found)
+    return to_builtins(found)

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
+
+from msgspec import Struct
 
 from layoutprobe.errors import UsageError
 
 
-@dataclass(frozen=True)
-class Format:
+class Format(Struct, frozen=True):
     """One way to write a subject.
 
     Attributes:

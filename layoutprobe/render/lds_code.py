@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from functools import partial
 from itertools import groupby
 from typing import Any, TextIO
 
 import numpy as np
+from msgspec import to_builtins
 from rich.text import Text
 
 from layoutprobe.render import data
@@ -99,10 +99,10 @@ def _code(lines: list[str], page: Page) -> Iterator[Text]:
 def write_swizzle_json(report: SwizzleReport, stream: TextIO) -> None:
     """One object; see SWIZZLE_SCHEMA."""
     body: dict[str, Any] = {
-        "subject": asdict(report.subject),
+        "subject": to_builtins(report.subject),
         "given": report.given,
         "tried": report.tried,
-        "candidates": [asdict(one) for one in report.candidates],
+        "candidates": [to_builtins(one) for one in report.candidates],
         "refused": [{"what": what, "why": why} for what, why in report.refused],
         "costs": report.costs,
         "evidence": data.evidence(report.evidence),
@@ -178,12 +178,12 @@ def _span(first: int, count: int) -> str:
 def write_pack_json(report: PackReport, stream: TextIO) -> None:
     """One object; see PACK_SCHEMA."""
     body: dict[str, Any] = {
-        "subject": asdict(report.subject),
+        "subject": to_builtins(report.subject),
         "read": report.read,
         "patterns": list(report.patterns),
         "slots": report.slots,
         "slot": report.slot,
-        "blocks": [asdict(block) for block in report.blocks],
+        "blocks": [to_builtins(block) for block in report.blocks],
         "ran": report.ran,
         "evidence": data.evidence(report.evidence) if report.evidence else None,
     }

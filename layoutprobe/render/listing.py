@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import TextIO
 
+from msgspec import Struct
 from rich.text import Text
 
 from layoutprobe.render.page import Page, write_lines
@@ -18,8 +18,7 @@ NARROWEST = 30
 _LONGEST_LINE = 100
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(Struct, frozen=True):
     """One entry of a list.
 
     Attributes:

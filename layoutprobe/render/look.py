@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import colorsys
-from dataclasses import dataclass
 from enum import IntEnum
+
+from msgspec import Struct
 
 SANS = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 MONO = "ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace"
@@ -101,8 +102,7 @@ MARK_STYLES = {
 """Mark -> its style in a terminal."""
 
 
-@dataclass(frozen=True)
-class Glyphs:
+class Glyphs(Struct, frozen=True):
     """Characters that depend on what the stream can carry."""
 
     hole: str

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -19,8 +19,7 @@ _MOST = 20_000
 """Rectangles that are drawn; a picture of more would be one of noise, and megabytes."""
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """A kind of element.
 
     Attributes:
@@ -36,8 +35,7 @@ class Kind:
     labels: Sequence[str] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class MatrixMap:
+class MatrixMap(Struct, frozen=True, eq=False):
     """A matrix, row by row.
 
     Attributes:

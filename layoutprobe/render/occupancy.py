@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TextIO
+
+from msgspec import Struct
 
 from layoutprobe.render import data
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What was asked, answered.
 
     Attributes:

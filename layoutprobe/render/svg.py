@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from layoutprobe.layouts.layout import HOLE, Layout
 from layoutprobe.render.html import safe
@@ -166,8 +166,7 @@ def picture(
     return sheet.svg(title, theme)
 
 
-@dataclass(frozen=True)
-class Slot:
+class Slot(Struct, frozen=True):
     """What a grid shows of one field of one VGPR of one lane.
 
     Attributes:
@@ -187,8 +186,7 @@ class Slot:
     hole: bool = False
 
 
-@dataclass(frozen=True)
-class LaneGrid:
+class LaneGrid(Struct, frozen=True):
     """A lane x VGPR grid: lanes down in panels, VGPRs and their fields across.
 
     Attributes:

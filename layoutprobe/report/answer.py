@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.report import notebook
@@ -10,8 +10,7 @@ from layoutprobe.report import notebook
 Cell = str | int | None
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What was asked, and what was seen.
 
     Attributes:

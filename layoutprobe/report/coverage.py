@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from layoutprobe.place import Place
 
@@ -22,8 +23,7 @@ def shows(passes: Iterable[int], wanted: str) -> bool:
     return wanted in {CLASSES[min(count, len(CLASSES)) - 1] for count in passes}
 
 
-@dataclass(frozen=True)
-class Stretch:
+class Stretch(Struct, frozen=True):
     """Instructions that belong together, by line where the compiler says so, else by address.
 
     Attributes:
@@ -53,8 +53,7 @@ class Stretch:
         return name + inlined + (f" ({self.does})" if self.does else "")
 
 
-@dataclass(frozen=True)
-class Loop:
+class Loop(Struct, frozen=True):
     """A loop of the code object.
 
     Attributes:
@@ -108,8 +107,7 @@ class Loop:
         return ", ".join(filter(None, (f"{self.name}: {times}", self.lacks)))
 
 
-@dataclass(frozen=True)
-class Branch:
+class Branch(Struct, frozen=True):
     """A conditional branch that always went the same way.
 
     Attributes:
@@ -123,8 +121,7 @@ class Branch:
     number: int | None = None
 
 
-@dataclass(frozen=True)
-class Untried:
+class Untried(Struct, frozen=True):
     """A test against a number in the code that always came out the same.
 
     Attributes:
@@ -145,8 +142,7 @@ class Untried:
         return f"{self.says} {'near' if self.place.near else 'at'} {source}"
 
 
-@dataclass(frozen=True)
-class CodeCoverage:
+class CodeCoverage(Struct, frozen=True):
     """What of a kernel's code ran, over all sizes and inputs.
 
     Attributes:

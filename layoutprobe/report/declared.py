@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.place import Place
@@ -12,8 +12,7 @@ CODES = {AGREES: 0, REFUTED: 1, UNDECIDED: 2}
 """Verdict -> exit code."""
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """One thing that is declared, beside what was seen.
 
     Attributes:
@@ -27,8 +26,7 @@ class Part:
     why: str
 
 
-@dataclass(frozen=True)
-class Multiplied:
+class Multiplied(Struct, frozen=True):
     """A matrix instruction beside the product of tiles that it is a part of.
 
     Attributes:
@@ -46,8 +44,7 @@ class Multiplied:
     parts: tuple[Part, ...]
 
 
-@dataclass(frozen=True)
-class Agreement:
+class Agreement(Struct, frozen=True):
     """A text beside a kernel.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from layoutprobe.capture.capture import Evidence
 
@@ -19,8 +20,7 @@ def worst(verdicts: set[Verdict]) -> Verdict:
     return next((verdict for verdict in _ORDER if verdict in verdicts), "undecided")
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(Struct, frozen=True):
     """One of the things that an experiment looks at.
 
     Attributes:
@@ -37,8 +37,7 @@ class Case:
     text: str
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What one experiment found.
 
     Attributes:
@@ -78,8 +77,7 @@ class Outcome:
         return f"{about}{first.text}{more}"
 
 
-@dataclass(frozen=True)
-class FidelityReport:
+class FidelityReport(Struct, frozen=True):
     """What all experiments found.
 
     Attributes:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from layoutprobe.place import Place, Size
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """One way of being wrong.
 
     Attributes:
@@ -40,8 +40,7 @@ Role = Literal["loaded by", "stored by", "computed by", "used by", "written by",
 """What another place has to do with a finding."""
 
 
-@dataclass(frozen=True)
-class Related:
+class Related(Struct, frozen=True):
     """Another place that a finding is about.
 
     Attributes:
@@ -62,8 +61,7 @@ class Related:
         return f"{self.role} {self.place.site}" + (f" ({details})" if details else "")
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """Something that is wrong, in words for the kernel's author.
 
     Attributes:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Evidence
@@ -22,8 +24,7 @@ Status = Literal["holds", "finding", "undecided", "skipped"]
 not apply to this kernel (and says why). Only "holds" is green."""
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(Struct, frozen=True):
     """Figures of several things, a row each.
 
     Attributes:
@@ -35,8 +36,7 @@ class Table:
     rows: tuple[tuple[str | int | float, ...], ...]
 
 
-@dataclass(frozen=True)
-class CheckResult:
+class CheckResult(Struct, frozen=True):
     """One check of one kernel.
 
     Attributes:
@@ -94,8 +94,7 @@ def lds_key(found: Finding) -> LdsKey:
     return found.rule.id, found.place.pc, found.place.matrix
 
 
-@dataclass(frozen=True, eq=False)
-class Pictures:
+class Pictures(Struct, frozen=True, eq=False):
     """What is drawn beside findings.
 
     Attributes:
@@ -118,8 +117,7 @@ class Pictures:
         return next(fits, None)
 
 
-@dataclass(frozen=True)
-class Hunt:
+class Hunt(Struct, frozen=True):
     """Other sizes and values than the manifest's, tried one after the other.
 
     Attributes:
@@ -170,8 +168,7 @@ class Hunt:
         return f"{more}: {last}; for the manifest: {self.lines}"
 
 
-@dataclass(frozen=True)
-class Unlisted:
+class Unlisted(Struct, frozen=True):
     """What goes wrong at a size that the manifest does not have.
 
     Attributes:
@@ -183,8 +180,7 @@ class Unlisted:
     rule: str
 
 
-@dataclass(frozen=True)
-class Fix:
+class Fix(Struct, frozen=True):
     """A change of the source with which every check of the kernel holds, at every size.
 
     Attributes:
@@ -205,8 +201,7 @@ class Fix:
     unlisted: tuple[Unlisted, ...] = ()
 
 
-@dataclass(frozen=True)
-class Mending:
+class Mending(Struct, frozen=True):
     """Small changes of the source, tried one after the other until one holds.
 
     Attributes:
@@ -236,8 +231,7 @@ class Mending:
         return f"{tried}, of which {self.compiled} compile: {ends}"
 
 
-@dataclass(frozen=True)
-class KernelVerdict:
+class KernelVerdict(Struct, frozen=True):
     """All checks of one kernel for one target.
 
     Attributes:
@@ -278,7 +272,7 @@ class KernelVerdict:
     strict: bool = False
     excerpts: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     hunt: Hunt | None = None
-    pictures: Pictures = field(default_factory=Pictures, compare=False, repr=False)
+    pictures: Pictures = field(default_factory=Pictures)
     mending: Mending | None = None
     unlisted: tuple[Unlisted, ...] = ()
 
@@ -326,8 +320,7 @@ class KernelVerdict:
         return 2 if self.undecided or not any(r.status == "holds" for r in self.results) else 0
 
 
-@dataclass(frozen=True, repr=False)
-class GateReport:
+class GateReport(Struct, frozen=True):
     """The verdicts on all kernels of a manifest.
 
     Attributes:

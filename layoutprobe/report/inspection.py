@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -16,8 +15,7 @@ from layoutprobe.report.finding import Finding
 from layoutprobe.report.layout import LayoutReport
 
 
-@dataclass(frozen=True)
-class Site:
+class Site(Struct, frozen=True):
     """A matrix instruction of a kernel.
 
     Attributes:
@@ -35,8 +33,7 @@ class Site:
     lost: str = ""
 
 
-@dataclass(frozen=True)
-class Sites:
+class Sites(Struct, frozen=True):
     """The matrix instructions of a kernel.
 
     Attributes:
@@ -98,8 +95,7 @@ def _lines(site: Site) -> set[str]:
     return known | {name.rpartition("/")[2] for name in known}
 
 
-@dataclass(frozen=True, eq=False)
-class Held:
+class Held(Struct, frozen=True, eq=False):
     """An operand in one execution by one wave. Axes of all arrays are [lane, vgpr, field].
 
     Attributes:
@@ -134,8 +130,7 @@ class Held:
         return notebook.html(self)
 
 
-@dataclass(frozen=True, eq=False)
-class Operands:
+class Operands(Struct, frozen=True, eq=False):
     """A matrix instruction in one execution by one wave.
 
     Attributes:
@@ -153,8 +148,7 @@ class Operands:
         return notebook.html(self)
 
 
-@dataclass(frozen=True, eq=False)
-class Owners:
+class Owners(Struct, frozen=True, eq=False):
     """Who stored each element of an output last; -1 where nobody did. Axes are those of the output.
 
     Attributes:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -38,8 +38,7 @@ layouts by their place in `layouts`, each with the row and column where it begin
 `masks`."""
 
 
-@dataclass(frozen=True, eq=False)
-class Moments:
+class Moments(Struct, frozen=True, eq=False):
     """What the operands of matrix instructions held in every execution by the waves of some workgroups.
 
     Attributes:
@@ -66,8 +65,7 @@ class Moments:
     __repr__ = brief
 
 
-@dataclass(frozen=True, eq=False)
-class OutputView:
+class OutputView(Struct, frozen=True, eq=False):
     """An output of the run on small integers, beside what it should be.
 
     Attributes:
@@ -87,8 +85,7 @@ class OutputView:
     __repr__ = brief
 
 
-@dataclass(frozen=True)
-class Event:
+class Event(Struct, frozen=True):
     """An instruction that a timeline shows: what it is ("load", "barrier"...), its text, and where it stands."""
 
     kind: str
@@ -96,8 +93,7 @@ class Event:
     place: Place
 
 
-@dataclass(frozen=True, eq=False)
-class Contents:
+class Contents(Struct, frozen=True, eq=False):
     """What registers and dwords may hold, once each.
 
     Attributes:
@@ -114,8 +110,7 @@ class Contents:
     __repr__ = brief
 
 
-@dataclass(frozen=True, eq=False)
-class HeldOperands:
+class HeldOperands(Struct, frozen=True, eq=False):
     """What operands of matrix instructions held by name, where nothing says what they should.
 
     Attributes:
@@ -139,8 +134,7 @@ class HeldOperands:
     __repr__ = brief
 
 
-@dataclass(frozen=True, eq=False)
-class LdsAccesses:
+class LdsAccesses(Struct, frozen=True, eq=False):
     """Loads and stores of LDS by a workgroup.
 
     Attributes:
@@ -164,8 +158,7 @@ class LdsAccesses:
     __repr__ = brief
 
 
-@dataclass(frozen=True, eq=False)
-class Timeline:
+class Timeline(Struct, frozen=True, eq=False):
     """What the waves of one workgroup did, in the order in which the emulator executed it, which is no cycle count.
 
     Attributes:
@@ -188,8 +181,7 @@ class Timeline:
     __repr__ = brief
 
 
-@dataclass(frozen=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """What a page shows first; None: it chooses, what is wrong first."""
 
     matrix: str | None = None
@@ -199,8 +191,7 @@ class Opened:
     wave: int | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class KernelView:
+class KernelView(Struct, frozen=True, eq=False):
     """A kernel at one size.
 
     Attributes:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -13,8 +13,7 @@ from layoutprobe.capture.capture import Evidence
 from layoutprobe.report import notebook
 
 
-@dataclass(frozen=True, eq=False)
-class Launched:
+class Launched(Struct, frozen=True, eq=False):
     """What a kernel left in the arrays that it was given.
 
     Attributes:

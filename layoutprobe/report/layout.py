@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -16,8 +16,7 @@ from layoutprobe.report import notebook
 from layoutprobe.report.finding import Finding
 
 
-@dataclass(frozen=True)
-class Coverage:
+class Coverage(Struct, frozen=True):
     """Which elements of the tile were seen.
 
     Attributes:
@@ -37,8 +36,7 @@ class Coverage:
     fold: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class LdsMap:
+class LdsMap(Struct, frozen=True, eq=False):
     """Which element each cell of LDS was found to hold, in address order.
 
     Attributes:
@@ -63,8 +61,7 @@ class LdsMap:
     __repr__ = brief
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class LayoutReport:
+class LayoutReport(Struct, frozen=True, eq=False):
     """Result of `dump`, `roundtrip` and `epilogue`, and of `inspect`.
 
     Attributes:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from layoutprobe.capture.capture import Evidence
 
 
-@dataclass(frozen=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """What both are about.
 
     Attributes:
@@ -31,8 +31,7 @@ class Subject:
     swapped: bool
 
 
-@dataclass(frozen=True)
-class Base:
+class Base(Struct, frozen=True):
     """An address of each lane, in bytes.
 
     Attributes:
@@ -44,8 +43,7 @@ class Base:
     kind: str
 
 
-@dataclass(frozen=True)
-class Rung:
+class Rung(Struct, frozen=True):
     """One read.
 
     Attributes:
@@ -65,8 +63,7 @@ class Rung:
         return f"base{self.base}{flipped}" + (f" offset:{self.offset}" if self.offset else "")
 
 
-@dataclass(frozen=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """Cycles of LDS, and what they would be without conflicts."""
 
     cycles: int
@@ -76,8 +73,7 @@ class Cost:
         return f"{self.cycles} ({self.ideal} without conflicts)"
 
 
-@dataclass(frozen=True)
-class SwizzleCandidate:
+class SwizzleCandidate(Struct, frozen=True):
     """A store and reads that go with it, which ran and were right.
 
     Attributes:
@@ -104,8 +100,7 @@ class SwizzleCandidate:
     code: str
 
 
-@dataclass(frozen=True)
-class SwizzleReport:
+class SwizzleReport(Struct, frozen=True):
     """What `solve-swizzle` found.
 
     Attributes:
@@ -132,8 +127,7 @@ class SwizzleReport:
         return 0 if self.candidates else 1
 
 
-@dataclass(frozen=True)
-class PackGroup:
+class PackGroup(Struct, frozen=True):
     """Lanes that pack alike.
 
     Attributes:
@@ -147,8 +141,7 @@ class PackGroup:
     source: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class PackBlock:
+class PackBlock(Struct, frozen=True):
     """The operand of one matrix instruction.
 
     Attributes:
@@ -169,8 +162,7 @@ class PackBlock:
     registers: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class PackReport:
+class PackReport(Struct, frozen=True):
     """What `pack` found.
 
     Attributes:

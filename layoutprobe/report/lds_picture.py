@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -15,8 +15,7 @@ Role = Literal["nothing", "stored", "one", "other", "both"]
 ROLES: tuple[Role, ...] = ("nothing", "stored", "one", "other", "both")
 
 
-@dataclass(frozen=True, eq=False)
-class LdsPicture:
+class LdsPicture(Struct, frozen=True, eq=False):
     """Rows of banks.
 
     Attributes:

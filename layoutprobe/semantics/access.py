@@ -7,9 +7,10 @@ then gathered or scattered together. Data and undefined bits travel the same way
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.brief import brief
 from layoutprobe.errors import ExecutionError
@@ -24,8 +25,7 @@ from layoutprobe.semantics.operands import reader, register_mask, settle
 _ZERO = np.zeros(1, np.uint32)
 
 
-@dataclass(frozen=True)
-class Width:
+class Width(Struct, frozen=True):
     """How one access moves bits between memory and registers.
 
     Attributes:
@@ -217,8 +217,7 @@ def undefined_guard(inst: Inst, operands: Sequence[Operand], what: str) -> Calla
     return guard
 
 
-@dataclass(frozen=True, eq=False)
-class LdsBase:
+class LdsBase(Struct, frozen=True, eq=False):
     """LDS addresses of one register, prepared for every access of a block that uses it.
 
     Attributes:

@@ -4,10 +4,10 @@ order of wave and lane; the order on a card is unspecified."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from msgspec import Struct
 
 from layoutprobe.isa.inst import VGPR0, Inst, Operand
 from layoutprobe.isa.kind import Kind
@@ -106,8 +106,7 @@ def _alias(name: str, known: str) -> None:
     register_alias(name, known)
 
 
-@dataclass(frozen=True, eq=False)
-class _Operands:
+class _Operands(Struct, frozen=True, eq=False):
     """What the lanes that take part bring: one entry per lane, in order of wave and lane.
 
     Attributes:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
@@ -310,8 +310,7 @@ def _mbcnt(inst: Inst) -> Executor:
     return BySize({lanes: bind_valu(_counting(inst.name, lanes), inst) for lanes in (32, 64)})
 
 
-@dataclass(frozen=True)
-class BySize:
+class BySize(Struct, frozen=True):
     """A bound instruction that is another row in waves of another size; by lanes of a wave."""
 
     rows: Mapping[int, Executor]

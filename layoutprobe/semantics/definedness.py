@@ -7,10 +7,10 @@ move bits are exact; arithmetic on an undefined bit makes the result undefined.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from layoutprobe.machine.registers import Array
 
@@ -44,8 +44,7 @@ def any_undefined(
     return [_spread(lanes, width) for width in widths]
 
 
-@dataclass(frozen=True)
-class Transport:
+class Transport(Struct, frozen=True):
     """For operations that move bits of the `data` sources as the other sources tell.
 
     The undefined bits move as the data does; an undefined control source spoils the result.
@@ -67,8 +66,7 @@ class Transport:
         return [moved]
 
 
-@dataclass(frozen=True)
-class Upward:
+class Upward(Struct, frozen=True):
     """For sums and products: result bit i depends on no source bit above i.
 
     So an undefined bit spoils itself and everything above it. Sources outside `data` (shift
@@ -129,8 +127,7 @@ def or3(values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]
     return bitwise_or((values[0] | values[1], values[2]), (first, shadows[2]), widths)
 
 
-@dataclass(frozen=True)
-class OnlyBits:
+class OnlyBits(Struct, frozen=True):
     """For operations that read only these bits of their sources: a byte, the half that op_sel names."""
 
     masks: Sequence[int]

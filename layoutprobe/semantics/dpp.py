@@ -9,9 +9,9 @@ does, so that a wave32 is the first half of a wave64.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -25,8 +25,7 @@ _ROW = _LANES & ~15
 _IN_ROW = _LANES & 15
 
 
-@dataclass(frozen=True, eq=False)
-class LaneMap:
+class LaneMap(Struct, frozen=True, eq=False):
     """The permutation of one instruction.
 
     Attributes:

@@ -11,10 +11,10 @@ to nearest behind that, and lose the carry into the exponent. No card was asked:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
+from msgspec.structs import replace
 
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.machine.registers import Array

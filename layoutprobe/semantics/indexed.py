@@ -6,9 +6,9 @@ the binder knows which operands M0 may move, and M0 says at run time which of th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.brief import brief
 from layoutprobe.isa.indexing import (
@@ -117,8 +117,7 @@ def _set(inst: Inst) -> Executor:
     return execute
 
 
-@dataclass(frozen=True)
-class _Placed:
+class _Placed(Struct, frozen=True):
     """An instruction with the registers that one value of M0 picks.
 
     Attributes:

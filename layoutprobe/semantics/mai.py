@@ -8,10 +8,10 @@ has decided it (`MatrixForm.unproven`). Negation and scales: CDNA4 ISA guide, 7.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
+from msgspec.structs import replace
 
 from layoutprobe.arch.fragments import Fragment
 from layoutprobe.arch.matrix import Fragments, MatrixForm

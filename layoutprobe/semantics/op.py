@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.registers import Array
@@ -16,8 +16,7 @@ from layoutprobe.semantics.registry import UnsupportedFormError
 Compute = Callable[..., Any]
 
 
-@dataclass(frozen=True)
-class Op:
+class Op(Struct, frozen=True):
     """What one VALU mnemonic computes.
 
     Attributes:
@@ -40,8 +39,7 @@ class Op:
     saturate: Compute | None = None
 
 
-@dataclass(frozen=True)
-class Modified:
+class Modified(Struct, frozen=True):
     """An operation under the modifiers of one instruction.
 
     Attributes:

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, FLOAT_CONSTANTS, NULL, SCC, VGPR0, Inst, Operand

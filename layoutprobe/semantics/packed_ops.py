@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.machine.cohort import Cohort
@@ -206,8 +207,7 @@ def _in_either_arithmetic(op: Op, first: Pair, second: Pair, inst: Inst) -> Exec
     return EitherArithmetic(bind_valu(op, inst), bind_valu(replace(op, compute=as_silicon), inst))
 
 
-@dataclass(frozen=True)
-class EitherArithmetic:
+class EitherArithmetic(Struct, frozen=True):
     """A bound instruction that rounds as the launch's arithmetic says; see `LaunchFacts`."""
 
     ieee: Executor

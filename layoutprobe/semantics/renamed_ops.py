@@ -7,9 +7,9 @@ something else on the two is told apart by the decoder (`Inst.mods`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from layoutprobe.machine.registers import Array
 from layoutprobe.semantics import floats

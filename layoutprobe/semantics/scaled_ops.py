@@ -10,10 +10,11 @@ Those that make several elements are left out: AMD's text draws new random bits 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.machine.cohort import Cohort
@@ -31,8 +32,7 @@ _DWORD = 32
 _BIAS = 127
 
 
-@dataclass(frozen=True)
-class Form:
+class Form(Struct, frozen=True):
     """One conversion.
 
     Attributes:

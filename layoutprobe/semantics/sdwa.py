@@ -7,9 +7,9 @@ result does not cover becomes 0, copies of its sign (above it), or stays.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.machine.registers import Array

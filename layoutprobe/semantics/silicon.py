@@ -10,9 +10,8 @@ Integer forms are exact in both modes. For RDNA4 no such study is known: there i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from layoutprobe.machine.registers import Array
 from layoutprobe.numbers import element_type
@@ -28,8 +27,7 @@ _NONE = np.int64(-(1 << 20))
 _SMALLEST_NORMAL = np.float64(2.0**-126)
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(Struct, frozen=True):
     """What differs between result types.
 
     Attributes:

@@ -7,11 +7,11 @@ What an instruction computes stands in the tables of `int_ops`, `float_ops`, `co
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.machine.cohort import Cohort

@@ -15,10 +15,10 @@ order on a card is not specified; here it is the same on every machine and for e
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from msgspec import Struct
 
 from layoutprobe.arch import MatrixForm, is_matrix
 from layoutprobe.isa.indexing import picks_registers
@@ -76,8 +76,7 @@ def _expand_int(bits: int, signed: bool) -> Expand:
     return lambda words: [f.astype(np.float64) for f in fields(words, bits, signed)]
 
 
-@dataclass(frozen=True)
-class Form:
+class Form(Struct, frozen=True):
     """One WMMA instruction.
 
     Attributes:

@@ -10,10 +10,11 @@ this emulator, an output reads the copies in the lanes where it lies itself.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.arch.fragments import DWORD, Fragment, Ints
 from layoutprobe.arch.matrix import SCALED, Fragments, MatrixForm
@@ -28,8 +29,7 @@ from layoutprobe.semantics.operands import constant_bits, register_mask, settle
 from layoutprobe.semantics.registry import Executor, UnsupportedFormError
 
 
-@dataclass(frozen=True, eq=False)
-class Reading:
+class Reading(Struct, frozen=True, eq=False):
     """Outputs that read the same copies.
 
     Attributes:
@@ -104,8 +104,7 @@ def gather(words: Array, fragment: Fragment, copy: int = 0) -> Array:
     return both if bits == DWORD * 2 else np.asarray(both >> place.shift & wide.type((1 << bits) - 1))
 
 
-@dataclass(frozen=True, eq=False)
-class _Place:
+class _Place(Struct, frozen=True, eq=False):
     """Where elements lie in registers [vgpr, lane] that are looked at in units of 8, 16 or 32 bits.
 
     Attributes:
@@ -167,8 +166,7 @@ def rows_of(registers: Array, operand: Operand, count: int) -> Array:
     return registers[operand.index : operand.index + count]
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(Struct, frozen=True):
     """A or B of an instruction: registers, and how raw elements become numbers.
 
     Attributes:

@@ -11,10 +11,11 @@ in which the waves divide the work differently.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -41,8 +42,7 @@ Ints = NDArray[np.int64]
 Origins = Mapping[str, NDArray[np.int64]]
 
 
-@dataclass(frozen=True, eq=False)
-class Agreement:
+class Agreement(Struct, frozen=True, eq=False):
     """Whether the law holds, and if not, where and why.
 
     Attributes:
@@ -78,29 +78,40 @@ class Agreement:
         return "holds modulo a joint permutation of " + " and of ".join(self.gauge)
 
 
-@dataclass(eq=False)
-class _Side:
+class _Side(Struct, eq=False, dict=True):
     """One operand, flattened to [wave, slot], in coordinates of the wave's tile."""
 
     layout: Layout
     anchor: Layout
     origin: Ints
     tile: tuple[int, int]
-    row: Ints = field(init=False)
-    col: Ints = field(init=False)
-    need_row: Ints = field(init=False)
-    need_col: Ints = field(init=False)
 
-    def __post_init__(self) -> None:
-        flat = (self.layout.waves, -1)
-        hole = self.layout.holes.reshape(flat)
-        self.row = np.where(hole, HOLE, self.layout.row.reshape(flat) - self.origin[:, :1])
-        self.col = np.where(hole, HOLE, self.layout.col.reshape(flat) - self.origin[:, 1:])
+    @cached_property
+    def row(self) -> Ints:
+        """Of what each slot holds: [wave, slot]; HOLE for none."""
+        return self._inside(self.layout.row, 0)
+
+    @cached_property
+    def col(self) -> Ints:
+        """Of what each slot holds: [wave, slot]; HOLE for none."""
+        return self._inside(self.layout.col, 1)
+
+    def _inside(self, coordinate: Coordinates, axis: int) -> Ints:
+        hole = self.layout.holes.reshape(self.layout.waves, -1)
+        inside = coordinate.reshape(hole.shape) - self.origin[:, axis : axis + 1]
         # A neighbour tile's element must not pass for a hole, nor a hole for an element at -1.
-        self.row[~hole & (self.row == HOLE)] = HOLE - 1
-        self.col[~hole & (self.col == HOLE)] = HOLE - 1
-        self.need_row = np.broadcast_to(self.anchor.row.reshape(1, -1), hole.shape).astype(np.int64)
-        self.need_col = np.broadcast_to(self.anchor.col.reshape(1, -1), hole.shape).astype(np.int64)
+        inside[inside == HOLE] = HOLE - 1
+        return np.where(hole, HOLE, inside)
+
+    @cached_property
+    def need_row(self) -> Ints:
+        """Of what the instruction takes each slot for: [wave, slot]."""
+        return np.broadcast_to(self.anchor.row.reshape(1, -1), self.row.shape).astype(np.int64)
+
+    @cached_property
+    def need_col(self) -> Ints:
+        """Of what the instruction takes each slot for: [wave, slot]."""
+        return np.broadcast_to(self.anchor.col.reshape(1, -1), self.row.shape).astype(np.int64)
 
     def at(self, slots: Ints) -> tuple[Coordinates, Coordinates]:
         """Row and column by wave and slot; FOREIGN where it is none of the tile."""

@@ -8,10 +8,10 @@ rocm-systems issue 12056).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.numbers import NO_NUMBER, DigitCode, ElementType, element_type
@@ -19,8 +19,7 @@ from layoutprobe.numbers import NO_NUMBER, DigitCode, ElementType, element_type
 Words = NDArray[np.unsignedinteger]
 
 
-@dataclass(frozen=True)
-class Alphabet:
+class Alphabet(Struct, frozen=True):
     """Letters of an element type: raw codes `one`, `one` + step, ..., ascending in value.
 
     Attributes:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from math import lcm
 from typing import Protocol, runtime_checkable
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -42,8 +42,7 @@ PLACES = ((0, 1, 2, 0), (1, 2, 3, 2))
 """Place that each setting gives to the element told by the low, by the high bits of an index pair."""
 
 
-@dataclass(frozen=True)
-class Extents:
+class Extents(Struct, frozen=True):
     """What is known of an instruction before it is executed.
 
     Attributes:
@@ -81,8 +80,7 @@ def _registers_of(operand: str) -> str:
     return "D" if operand == "C" else operand
 
 
-@dataclass(frozen=True, eq=False)
-class Question:
+class Question(Struct, frozen=True, eq=False):
     """What to execute.
 
     Attributes:
@@ -99,8 +97,7 @@ class Question:
     __repr__ = brief
 
 
-@dataclass(eq=False)
-class Answer:
+class Answer(Struct, eq=False):
     """What a question is answered.
 
     Attributes:
@@ -124,8 +121,7 @@ class Answer:
         return self.found
 
 
-@dataclass
-class Bench:
+class Bench(Struct):
     """Executes, and counts the executions.
 
     Attributes:
@@ -137,7 +133,7 @@ class Bench:
     extents: Extents
     execute: Execute
     launches: dict[str, int] = field(default_factory=dict)
-    _asked: list[Answer] = field(default_factory=list, repr=False)
+    _asked: list[Answer] = field(default_factory=list)
 
     __repr__ = brief
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.layouts.declared import Distribution, Ints, Shared, spanned
@@ -15,8 +14,7 @@ _APART = 1 << 31
 _MOST_PATTERNS = 256
 
 
-@dataclass(frozen=True)
-class Misfit:
+class Misfit(Struct, frozen=True):
     """Where registers and layout part.
 
     Attributes:

@@ -11,9 +11,10 @@ looked into. Which of A, B and D is to blame is decided before, in `trace.culpri
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, fields, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.layouts.layout import HOLE
@@ -55,8 +56,7 @@ _FEW = 2
 """Executions that a tile's size must fit before all are asked."""
 
 
-@dataclass(frozen=True)
-class Diagnosis:
+class Diagnosis(Struct, frozen=True):
     """A cause in words.
 
     Attributes:
@@ -242,7 +242,7 @@ def _in_lds_tiles(suspect: Suspect) -> Iterator[Diagnosis]:
 
 def _select(suspect: Suspect, count: int) -> Suspect:
     """The first executions of a suspect."""
-    arrays = (f.name for f in fields(suspect) if isinstance(getattr(suspect, f.name), np.ndarray))
+    arrays = (f for f in suspect.__struct_fields__ if isinstance(getattr(suspect, f), np.ndarray))
     return replace(suspect, **{name: getattr(suspect, name)[:count] for name in arrays})
 
 

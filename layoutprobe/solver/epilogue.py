@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -17,8 +16,7 @@ from layoutprobe.solver.observe import Raw
 from layoutprobe.solver.rules import DOUBLED, FOREIGN, LOST, NEVER_WRITTEN
 
 
-@dataclass(frozen=True, eq=False)
-class Epilogue:
+class Epilogue(Struct, frozen=True, eq=False):
     """Where the accumulators were stored.
 
     Attributes:

@@ -17,10 +17,10 @@ sum of products of pairs of slots fails there, or earlier.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import zip_longest
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -32,8 +32,7 @@ Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, eq=False)
-class Meetings:
+class Meetings(Struct, frozen=True, eq=False):
     """What was seen to meet: the products that enter each output. Slots by number.
 
     Attributes:

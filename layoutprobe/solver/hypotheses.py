@@ -6,7 +6,8 @@ To add a failure class, write its function in `solver/guesses.py` and list it in
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from layoutprobe.solver import guesses
 from layoutprobe.solver.addressing import leading_dimension, thread_for_lane
@@ -17,8 +18,7 @@ COPY = "half-wave-copy"
 """The hypothesis that copies differ."""
 
 
-@dataclass(frozen=True)
-class Hypothesis:
+class Hypothesis(Struct, frozen=True):
     """A failure class.
 
     Attributes:

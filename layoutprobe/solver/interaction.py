@@ -8,10 +8,11 @@ the element that each slot must hold, who reads it, and how far all that is know
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -53,8 +54,7 @@ def rules_in_words(rules: Mapping[str, str]) -> str:
 """What names the lines of an axis along which a kernel permutes jointly."""
 
 
-@dataclass(frozen=True, eq=False)
-class Interaction:
+class Interaction(Struct, frozen=True, eq=False, dict=True):
     """What the instruction was found to do with its slots. Layouts have one wave.
 
     Attributes:

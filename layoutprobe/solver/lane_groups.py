@@ -8,9 +8,9 @@ of rows that only the stores know, or only the loads, leaves every byte named on
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.layouts.layout import Layout
@@ -20,8 +20,7 @@ from layoutprobe.report.words import spans
 Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class LaneGroup:
+class LaneGroup(Struct, frozen=True):
     """Neighbouring lanes that hold the same k.
 
     Attributes:
@@ -99,8 +98,7 @@ def in_words(byte: Ints) -> str:
     return f"{distinct.size} bytes, each named {often} times"
 
 
-@dataclass(frozen=True)
-class Parting:
+class Parting(Struct, frozen=True):
     """Where an operand's way first parts from what the instruction needs.
 
     Attributes:

@@ -7,9 +7,8 @@ the store, which says where each element lies, gives every lane its address, and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -20,8 +19,7 @@ NOWHERE = -1
 Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class Delivery:
+class Delivery(Struct, frozen=True, eq=False):
     """What one read hands to whom.
 
     Attributes:
@@ -42,8 +40,7 @@ class Delivery:
         return int(self.lane.shape[1])
 
 
-@dataclass(frozen=True, eq=False)
-class Tiles:
+class Tiles(Struct, frozen=True, eq=False):
     """Which operands a tile holds, read after read.
 
     Attributes:
@@ -92,8 +89,7 @@ def tiles_of(operand: Layout, shape: tuple[int, int], fields: int, *, swapped: b
     return Tiles(np.stack(found_row), np.stack(found_col), tuple(titles), operand.matrix, shape)
 
 
-@dataclass(frozen=True, eq=False)
-class Addresses:
+class Addresses(Struct, frozen=True, eq=False):
     """Where lanes must read.
 
     Attributes:
@@ -155,8 +151,7 @@ def _apart(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Store:
+class Store(Struct, frozen=True, eq=False):
     """Where the elements of a tile must lie.
 
     Attributes:
@@ -195,8 +190,7 @@ def solve_store(tiles: Tiles, delivery: Delivery, address: Ints) -> Store:
     return Store(index)
 
 
-@dataclass(frozen=True)
-class ReadAt:
+class ReadAt(Struct, frozen=True):
     """One read's address beside others.
 
     Attributes:

@@ -14,9 +14,9 @@ that the instruction computes several independent products, each block is one of
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -32,8 +32,7 @@ Slots = tuple[int, int, int]
 """Lanes, VGPRs and fields of an operand."""
 
 
-@dataclass(frozen=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """What the document says that an instruction computes.
 
     Attributes:
@@ -62,8 +61,7 @@ class Shape:
         return f"{self.m} x {self.n} x {self.k}{times}"
 
 
-@dataclass(frozen=True, eq=False)
-class Names:
+class Names(Struct, frozen=True, eq=False):
     """Lines of every slot, by number of the slot; HOLE where no output depends on it.
 
     Attributes:

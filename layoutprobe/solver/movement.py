@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -22,8 +22,7 @@ from layoutprobe.solver.observe import (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Movement:
+class Movement(Struct, frozen=True, eq=False):
     """Where the elements were found; arrays have the axes of the layout.
 
     Attributes:
@@ -55,8 +54,7 @@ class Movement:
         return " and ".join(element_name(self.layout.matrix, *element) for element in pair or ())
 
 
-@dataclass(frozen=True, eq=False)
-class Cells:
+class Cells(Struct, frozen=True, eq=False):
     """Which element each cell of a memory holds, in address order.
 
     Attributes:

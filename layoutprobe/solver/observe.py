@@ -7,10 +7,10 @@ A dump has axes [wave, vgpr, lane] and 32-bit words, as the probes write it; slo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import lcm
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -22,8 +22,7 @@ from layoutprobe.patterns.pattern import Pattern
 Raw = NDArray[np.unsignedinteger]
 
 
-@dataclass(frozen=True, eq=False)
-class Observation:
+class Observation(Struct, frozen=True, eq=False):
     """What one coded run left behind.
 
     Attributes:
@@ -41,8 +40,7 @@ class Observation:
     __repr__ = brief
 
 
-@dataclass(frozen=True, eq=False)
-class Match:
+class Match(Struct, frozen=True, eq=False):
     """Which elements fit the codes of every slot; all arrays have the shape of the slots.
 
     Attributes:

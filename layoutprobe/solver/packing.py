@@ -8,9 +8,9 @@ registers by moving bytes, and those of the lanes 16, 32 and 48 away by swaps of
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -25,8 +25,7 @@ PARTNERS = (0, 32, 16, 48)
 Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class LaneGroup:
+class LaneGroup(Struct, frozen=True):
     """Lanes that find their elements at the same places.
 
     Attributes:
@@ -40,8 +39,7 @@ class LaneGroup:
     source: tuple[int, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Packing:
+class Packing(Struct, frozen=True, eq=False):
     """Where the slots of an operand come from.
 
     Attributes:

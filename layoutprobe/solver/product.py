@@ -12,9 +12,9 @@ A chain is an accumulator: the executions that add to one D, one after the other
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -34,8 +34,7 @@ NOWHERE = -1
 """Coordinate of a slot of D that is stored nowhere."""
 
 
-@dataclass(frozen=True, eq=False)
-class Terms:
+class Terms(Struct, frozen=True, eq=False):
     """Products of slots, one for each k of each output.
 
     Sparse A meets two k of every four with each of its slots: here those at places 0 and 1, as one legal index tells,
@@ -76,8 +75,7 @@ def terms_of(instruction: Interaction) -> Terms:
     return Terms(np.tile(met.a, 2), np.concatenate([first, last]), np.tile(met.d, 2), second, 2, 4)
 
 
-@dataclass(frozen=True, eq=False)
-class Geometry:
+class Geometry(Struct, frozen=True, eq=False):
     """Which slots meet: the instruction as blocks of outputs that share their copies of A and B.
 
     Slots are numbered lane, VGPR, field, last fastest; k has the names of the convention.
@@ -155,8 +153,7 @@ def _groups(keys: Ints) -> list[Ints]:
     return [np.flatnonzero(group.ravel() == g) for g in range(int(group.max()) + 1)]
 
 
-@dataclass(frozen=True, eq=False)
-class Factors:
+class Factors(Struct, frozen=True, eq=False):
     """What the live slots held in every execution, in the geometry's order.
 
     Attributes:
@@ -186,8 +183,7 @@ def parts(executions: int) -> Iterator[slice]:
     return (slice(start, start + _TOGETHER) for start in range(0, max(executions, 1), _TOGETHER))
 
 
-@dataclass(frozen=True, eq=False)
-class Targets:
+class Targets(Struct, frozen=True, eq=False):
     """Where the outputs of every chain go.
 
     Attributes:
@@ -231,8 +227,7 @@ class Targets:
         return element.shape[1] == m * n * products and bool((element == np.arange(element.shape[1])).all())
 
 
-@dataclass(frozen=True, eq=False)
-class Judgement:
+class Judgement(Struct, frozen=True, eq=False):
     """Where the law is broken.
 
     Attributes:

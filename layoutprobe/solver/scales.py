@@ -8,9 +8,9 @@ column of B, make up a block; only renamings that keep blocks together go unseen
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.errors import ProbeError

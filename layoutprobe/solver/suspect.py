@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -13,8 +12,7 @@ from layoutprobe.layouts.layout import HOLE
 Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class Suspect:
+class Suspect(Struct, frozen=True, eq=False):
     """An operand whose slots do not hold what they should.
 
     Coordinates are global; HOLE where a slot holds, or needs, no element. Only waves that show an

@@ -9,9 +9,9 @@ each wrong term (numbers are 0 to 3), and all outputs must agree in every execut
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -30,8 +30,7 @@ ROUNDS = 8
 _TOP = 3
 
 
-@dataclass(frozen=True, eq=False)
-class Trial:
+class Trial(Struct, frozen=True, eq=False):
     """An execution with random operands.
 
     Attributes:

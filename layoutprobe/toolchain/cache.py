@@ -12,8 +12,9 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 ENVIRONMENT = "LAYOUTPROBE_CACHE"
 """Names the cache directory; "off" switches the cache off."""
@@ -132,8 +133,7 @@ def _write(path: Path, raw: bytes) -> None:
         raise
 
 
-@dataclass(frozen=True)
-class _File:
+class _File(Struct, frozen=True):
     name: str
     path: str
     size: int

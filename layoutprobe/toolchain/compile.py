@@ -11,9 +11,10 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Required, TypedDict, Unpack
+
+from msgspec import Struct
 
 from layoutprobe.errors import ToolchainError, UsageError
 from layoutprobe.toolchain import cache, headers
@@ -38,8 +39,7 @@ _CRASHED = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Compiled:
+class Compiled(Struct, frozen=True):
     """A code object, and what made it.
 
     Attributes:
@@ -49,8 +49,8 @@ class Compiled:
             source file alone) and "code_object".
     """
 
-    data: bytes = field(repr=False)
-    assembly: str = field(repr=False)
+    data: bytes
+    assembly: str
     toolchain: Mapping[str, str]
 
 
@@ -191,8 +191,7 @@ def stated_target(assembly: str) -> str:
     return found[1] if found else ""
 
 
-@dataclass(frozen=True)
-class _Job:
+class _Job(Struct, frozen=True):
     """One compilation.
 
     The cache holds it in two steps, as ccache does: under the command, the list of files that it

@@ -6,8 +6,9 @@ import ctypes.util
 import os
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from layoutprobe.arch.processors import of_kernel_driver
 from layoutprobe.errors import ToolchainError
@@ -18,8 +19,7 @@ NO_CARD = "kernels run in the emulator, and --backend hip on no AMD card"
 KFD = Path("/sys/class/kfd/kfd/topology/nodes")
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """One thing that layoutprobe can use.
 
     Attributes:

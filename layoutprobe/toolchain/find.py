@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from layoutprobe.errors import ToolchainError
 from layoutprobe.toolchain import cache
@@ -19,8 +20,7 @@ _TRIPLE = "amdgcn-amd-amdhsa"
 _PATH_NAMES = ("clang", "clang++", "amdclang", *(f"clang-{n}" for n in range(25, 14, -1)))
 
 
-@dataclass(frozen=True)
-class Compiler:
+class Compiler(Struct, frozen=True):
     """A clang with the amdgcn target.
 
     Attributes:

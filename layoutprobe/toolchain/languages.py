@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct
 
 from layoutprobe import plugins
 from layoutprobe.codeobj.elf import load
@@ -34,8 +35,7 @@ class Build(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Language:
+class Language(Struct, frozen=True):
     """A language of probes.
 
     Attributes:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -33,8 +33,7 @@ _SPARE = 64
 """Chains that have numbers in any case."""
 
 
-@dataclass(frozen=True, eq=False)
-class Arrivals:
+class Arrivals(Struct, frozen=True, eq=False):
     """What arrived in D.
 
     Attributes:

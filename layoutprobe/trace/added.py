@@ -7,11 +7,11 @@ which element was taken.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.manifest.binding import BoundBuffer
@@ -27,8 +27,7 @@ from layoutprobe.trace.subject import RunSpec, RunStoppedError, Subject, Undecid
 Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class AddedElement:
+class AddedElement(Struct, frozen=True):
     """An input whose elements are added in wrong places.
 
     Attributes:

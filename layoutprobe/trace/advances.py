@@ -6,8 +6,10 @@ Where it shows, at a load or a store, is often far below.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.isa.kind import Kind
@@ -62,8 +64,7 @@ _DEEP = 3
 """Steps from an address back to what it is made of."""
 
 
-@dataclass(frozen=True)
-class _Pace:
+class _Pace(Struct, frozen=True):
     """By how many rows (or k) what is accessed moves on from one time to the next, and by how many it should."""
 
     held: int

@@ -6,9 +6,8 @@ the headline says it.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from layoutprobe.manifest.model import Gemm
 from layoutprobe.trace.references import reference_bound

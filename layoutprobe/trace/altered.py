@@ -7,11 +7,11 @@ asked what it computes of other inputs: one that gives what the kernel did, on a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice, permutations
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.manifest.model import Reference
@@ -48,8 +48,7 @@ _ROUNDING = 0.05
 """Of what a code that is one more makes of an output: so much rounding in between may change it."""
 
 
-@dataclass(frozen=True)
-class TakenOtherwise:
+class TakenOtherwise(Struct, frozen=True):
     """An input that a kernel takes otherwise than its reference.
 
     Attributes:

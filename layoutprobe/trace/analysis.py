@@ -7,9 +7,9 @@ blamed can only be said with all three in view.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -26,8 +26,7 @@ from layoutprobe.trace.subject import Subject
 Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class JudgedExecutions:
+class JudgedExecutions(Struct, frozen=True, eq=False):
     """Executions, and what came of them.
 
     Attributes:
@@ -43,8 +42,7 @@ class JudgedExecutions:
     judgement: Judgement
 
 
-@dataclass(frozen=True, eq=False)
-class Analysis:
+class Analysis(Struct, frozen=True, eq=False):
     """All that coded runs tell about a kernel at one size.
 
     Attributes:

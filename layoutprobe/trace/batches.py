@@ -7,10 +7,10 @@ Where every slot of batch b is off by b times one distance in memory, that dista
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import combinations_with_replacement
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.layouts.layout import HOLE

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from layoutprobe.observe.accumulators import FROM_OTHER, Chains
 from layoutprobe.observe.undefined import UndefinedRecord, UndefinedUse

@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -62,8 +63,7 @@ _MOST = 0.9
 """Share of the needed elements that must lie in LDS for saying that they were fetched."""
 
 
-@dataclass(frozen=True, eq=False)
-class Blame:
+class Blame(Struct, frozen=True, eq=False):
     """What is to blame for a culprit's value.
 
     Attributes:
@@ -361,8 +361,7 @@ def _looked_at(subject: Subject, culprit: Culprit, tile: TileMap) -> Iterator[tu
         yield needed[0][known], needed[1][known], cells[known]
 
 
-@dataclass(frozen=True, eq=False)
-class PlacesInLds:
+class PlacesInLds(Struct, frozen=True, eq=False):
     """Where a wave looked for the elements of an operand, and where they lie: bytes of LDS.
 
     Attributes:

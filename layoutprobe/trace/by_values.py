@@ -7,10 +7,11 @@ is multiplied for that k, and its number says which it is. With A as the selecto
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -56,8 +57,7 @@ _KEEP = ("", "relu")
 """Activations that leave numbers of elements as they are. Of what else an epilogue reads, scales are 1, others 0."""
 
 
-@dataclass(frozen=True)
-class UsedElements:
+class UsedElements(Struct, frozen=True):
     """What is wrong with the elements that are multiplied.
 
     Attributes:
@@ -76,8 +76,7 @@ class UsedElements:
     count: int
 
 
-@dataclass(frozen=True, eq=False)
-class _Seen:
+class _Seen(Struct, frozen=True, eq=False):
     """Elements of one matrix, as the runs show them: axes [run, line, other line].
 
     `number` is that of an element, NO_NUMBER for what is none; `times`: how often it was added.

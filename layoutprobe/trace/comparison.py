@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -27,8 +27,7 @@ _ROUNDED = 2.0**-7
 """How far off numbers of the wider type are in the other one."""
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Struct, frozen=True, eq=False, dict=True):
     """One output of one run beside what it should be.
 
     Attributes:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from layoutprobe.manifest.model import Gemm, Reference
 from layoutprobe.trace.comparison import Comparison, undefined_in

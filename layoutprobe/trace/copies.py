@@ -7,9 +7,8 @@ is right where it holds the k that its own half-wave has in that place.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.solver.copies import differing, partner_of, partners
@@ -19,8 +18,7 @@ from layoutprobe.trace.operands import Slot
 from layoutprobe.trace.subject import Subject
 
 
-@dataclass(frozen=True)
-class DifferingCopy:
+class DifferingCopy(Struct, frozen=True):
     """An operand whose copies differ.
 
     Attributes:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
+
+from msgspec.structs import replace
 
 from layoutprobe.codeobj.inlining import Inlined, inlined_calls, place_of
 from layoutprobe.codeobj.model import CodeObject, Kernel

@@ -7,10 +7,11 @@ an operand that follows them is believed before one that does not.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -41,8 +42,7 @@ CHAINS = 64
 """Accumulators of which one broken execution is: those that are stored to one place tell of each other."""
 
 
-@dataclass(frozen=True, eq=False)
-class Culprit:
+class Culprit(Struct, frozen=True, eq=False):
     """A matrix that is wrong in some executions, for one reason.
 
     Attributes:
@@ -66,8 +66,7 @@ class Culprit:
     __repr__ = brief
 
 
-@dataclass(frozen=True, eq=False)
-class _View:
+class _View(Struct, frozen=True, eq=False):
     """One execution in the geometry's order, and how far each matrix follows the convention.
 
     Attributes:

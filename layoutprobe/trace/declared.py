@@ -8,9 +8,9 @@ to the declared product that fits it best: what no product fits is refuted.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
@@ -100,8 +100,7 @@ def _problems(subject: Subject, declared: Declared) -> Iterator[str]:
         yield f"the text has workgroups of {declared.waves} waves, the launch {waves}"
 
 
-@dataclass(frozen=True, eq=False)
-class _Site:
+class _Site(Struct, frozen=True, eq=False):
     """A matrix instruction: "A", "B" and "D" -> what was held; empty where it was not executed."""
 
     number: int
@@ -127,8 +126,7 @@ def _differs(found: tuple[tuple[Multiplied, ...], tuple[Part, ...]]) -> bool:
     return any(part.agrees is False for part in parts)
 
 
-@dataclass
-class _Beside:
+class _Beside(Struct, dict=True):
     """One comparison; `turned`: operand 0 holds the transpose of the contract's B, operand 1 that of A."""
 
     subject: Subject

@@ -7,12 +7,13 @@ multiplied, and of one activation, that gives what the reference does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import permutations
 from itertools import product as product_of
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -35,8 +36,7 @@ def _leaky(slope: float, x: Doubles) -> Doubles:
     return np.where(x > 0, x, slope * x)
 
 
-@dataclass(frozen=True, eq=False)
-class Step:
+class Step(Struct, frozen=True, eq=False):
     """One step.
 
     Attributes:
@@ -83,8 +83,7 @@ def applied(steps: Sequence[Step], x: Doubles) -> Doubles:
     return x
 
 
-@dataclass(frozen=True, eq=False)
-class EpilogueFault:
+class EpilogueFault(Struct, frozen=True, eq=False):
     """A way in which an epilogue goes wrong.
 
     Attributes:

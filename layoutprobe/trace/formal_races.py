@@ -5,7 +5,7 @@ A vector that reaches into the next row, a halo that a mask drops: the values ar
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from layoutprobe.observe.clashes import WITH_LOAD, Handovers, LdsRecord
 from layoutprobe.observe.doubts import Doubted, Doubting

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product as product_of
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -30,8 +31,7 @@ _STEPS = (1, 2, 4)
 """K steps that a loop may leave out or repeat, in tiles."""
 
 
-@dataclass(frozen=True, eq=False)
-class Factored:
+class Factored(Struct, frozen=True, eq=False, dict=True):
     """A and B, and what products make of them: runs on the same A and B share it."""
 
     a: Doubles
@@ -60,8 +60,7 @@ class Factored:
         return quantum(self.a) * quantum(self.b)
 
 
-@dataclass(frozen=True, eq=False)
-class Product:
+class Product(Struct, frozen=True, eq=False, dict=True):
     """D = alpha * A @ B + beta * C, as float64; leading axes are a batch.
 
     Attributes:
@@ -154,8 +153,7 @@ def transposed_tiles(matrix: Doubles, tile: int = TILE) -> Doubles:
     return np.asarray(np.swapaxes(tiles, -3, -1).reshape(*lead, tall, wide)[..., :rows, :cols])
 
 
-@dataclass(frozen=True, eq=False)
-class KnownFault:
+class KnownFault(Struct, frozen=True, eq=False):
     """What a kernel with a known fault computes.
 
     Attributes:

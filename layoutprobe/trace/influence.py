@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -49,8 +49,7 @@ _NOTHING = 1e-12
 """Beside the usual element, a change that is none: sums in another order."""
 
 
-@dataclass(frozen=True)
-class OtherElements:
+class OtherElements(Struct, frozen=True):
     """An output is computed of other elements than it should be.
 
     Attributes:
@@ -62,8 +61,7 @@ class OtherElements:
     route: Route | None
 
 
-@dataclass(frozen=True, eq=False)
-class _Part:
+class _Part(Struct, frozen=True, eq=False):
     """An element, and outputs: in which it has a part and should not, and in which it should and has none.
 
     Attributes:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -28,8 +29,7 @@ LEAST_LINE = 16
 """Elements of a line of a buffer: no matrix instruction takes fewer k. Shorter ones are blocks of one tile."""
 
 
-@dataclass(frozen=True, eq=False)
-class TileMap:
+class TileMap(Struct, frozen=True, eq=False):
     """A tile of one buffer as it lies in LDS.
 
     Attributes:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 from layoutprobe.isa.kind import Kind
 from layoutprobe.observe.clashes import Clash
@@ -80,8 +81,7 @@ def _common(one: Sequence[Span], other: Sequence[Span]) -> list[Span]:
     return [(low, high) for low, high in spans if low < high]
 
 
-@dataclass
-class _Group(Generic[Fault]):
+class _Group(Struct, Generic[Fault]):
     """Races that share a missing barrier, or uses that share a missing wait.
 
     Attributes:

@@ -6,10 +6,10 @@ It is read from the same analysis as the checks: what they call wrong is wrong h
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -31,8 +31,7 @@ Group = tuple[int, int, int]
 """Id of a workgroup in x, y, z."""
 
 
-@dataclass(frozen=True, eq=False)
-class Fragment:
+class Fragment(Struct, frozen=True, eq=False):
     """One operand of a matrix instruction, in one execution by every wave of a workgroup.
 
     Attributes:
@@ -196,8 +195,7 @@ def lines_of(problem: Problem) -> Lines:
     return {matrix: problem.lines(matrix) for matrix in "AB"}
 
 
-@dataclass(frozen=True, eq=False)
-class Seen:
+class Seen(Struct, frozen=True, eq=False):
     """One operand in one execution; coordinates are the contract's, axes [lane, vgpr, field]."""
 
     matrix: str

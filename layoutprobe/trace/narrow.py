@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.isa.kind import Kind
@@ -29,8 +30,7 @@ Rounded = frozenset[int]
 """Registers, numbered as `Operand.registers` does, that hold what was rounded to 16 bits, or came of it."""
 
 
-@dataclass(frozen=True)
-class Arithmetic:
+class Arithmetic(Struct, frozen=True):
     """What a kernel computes in; f32 goes without saying.
 
     Attributes:

@@ -9,12 +9,12 @@ of powers of two do. One load that breaks what all others keep is told, and noth
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from math import prod
 from operator import xor
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -34,8 +34,7 @@ _ROW = 32
 """Bits of an element's number below its row."""
 
 
-@dataclass(frozen=True)
-class OddRead:
+class OddRead(Struct, frozen=True):
     """A load unlike all others of its kind.
 
     Attributes:
@@ -47,8 +46,7 @@ class OddRead:
     what: str
 
 
-@dataclass(frozen=True, eq=False)
-class _Reads:
+class _Reads(Struct, frozen=True, eq=False):
     """What the waves of a workgroup find by one load.
 
     Attributes:

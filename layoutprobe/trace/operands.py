@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -28,8 +29,7 @@ MOSTLY = 0.5
 """Share of an operand's slots with values that are no codes, above which it was computed."""
 
 
-@dataclass(frozen=True, eq=False)
-class Executions:
+class Executions(Struct, frozen=True, eq=False):
     """Executions of one kind of matrix instruction that feed A and B in the same roles.
 
     Attributes:
@@ -96,8 +96,7 @@ class Executions:
         return Factors(chain, *made)
 
 
-@dataclass(frozen=True)
-class Slot:
+class Slot(Struct, frozen=True):
     """One slot of A, B or D in one execution of a matrix instruction.
 
     Attributes:

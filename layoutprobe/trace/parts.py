@@ -7,10 +7,11 @@ sum of these numbers, each as often as it was added, and of those that belong el
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -29,8 +30,7 @@ _SPREAD = 1 << 10
 """One number of so many is a code, where sums are taken apart."""
 
 
-@dataclass(frozen=True, eq=False)
-class Sums:
+class Sums(Struct, frozen=True, eq=False):
     """What the elements of D are sums of.
 
     Attributes:
@@ -53,8 +53,7 @@ class Sums:
         return bool(self.times.all())
 
 
-@dataclass(frozen=True, eq=False)
-class _Parts:
+class _Parts(Struct, frozen=True, eq=False):
     """Slots that belong to each element of D, one of each accumulator.
 
     Of a tile that reaches beyond the edge an accumulator may have several for one element, where addresses are

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from layoutprobe.codeobj.inlining import inlined_calls, place_of
 from layoutprobe.isa.inst import VGPR0, Inst

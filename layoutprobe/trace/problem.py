@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.manifest.coding import Coding
@@ -45,8 +45,7 @@ def require_product(subject: Subject) -> Gemm:
     return product
 
 
-@dataclass(frozen=True, eq=False)
-class Problem:
+class Problem(Struct, frozen=True, eq=False):
     """The product.
 
     Attributes:

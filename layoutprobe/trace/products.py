@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from layoutprobe.isa.kind import Kind
 from layoutprobe.isa.matrix import matrix_form

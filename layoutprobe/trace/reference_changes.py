@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 SEEN = "__layoutprobe_seen__"
@@ -68,8 +68,7 @@ _CALLS = {
 }
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(Struct, frozen=True):
     """One change of a reference.
 
     Attributes:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.brief import brief
 from layoutprobe.isa.inst import Inst
@@ -23,8 +24,7 @@ Lanes = frozenset[tuple[Group, int, int]]
 """Workgroup, wave in it, and lane."""
 
 
-@dataclass(frozen=True)
-class Route:
+class Route(Struct, frozen=True):
     """What is to blame for where an element goes, or does not.
 
     Attributes:
@@ -40,8 +40,7 @@ class Route:
     related: tuple[Related, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class _Touch:
+class _Touch(Struct, frozen=True, eq=False):
     """Lanes in which an instruction holds the element's effect: in what it leaves, or (not `brings`) reads alone."""
 
     inst: Inst
@@ -58,8 +57,7 @@ class _Touch:
         return Who(self.group, self.wave, self.lanes[0])
 
 
-@dataclass(frozen=True)
-class Sharing:
+class Sharing(Struct, frozen=True):
     """Who else there is in a workgroup, beside lanes that have an element and should not.
 
     Attributes:

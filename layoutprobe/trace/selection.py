@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -28,8 +28,7 @@ NOTHING, NO_CODE = -1, -2
 """Of a row or column: the element is zero, or what it holds is the code of none."""
 
 
-@dataclass(frozen=True, eq=False)
-class SelectionFault:
+class SelectionFault(Struct, frozen=True, eq=False):
     """What one of these runs shows.
 
     Attributes:
@@ -94,8 +93,7 @@ def _undefined(bits: NDArray[np.unsignedinteger] | None, shape: tuple[int, ...])
     return np.zeros(shape, np.bool_) if bits is None else np.asarray(bits != 0)
 
 
-@dataclass(frozen=True, eq=False)
-class _Shown:
+class _Shown(Struct, frozen=True, eq=False):
     """Rows and columns of B that the elements of D show, and what they should show: int64 [..., M, N]."""
 
     row: Ints

@@ -9,11 +9,11 @@ from __future__ import annotations
 import ast
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.isa.edits_of_constants import LOG2E
@@ -61,8 +61,7 @@ class Changeable(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class StepOtherwise:
+class StepOtherwise(Struct, frozen=True):
     """A change of the reference that explains an output in all runs.
 
     Attributes:

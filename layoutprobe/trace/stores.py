@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.errors import UsageError
@@ -198,8 +199,7 @@ def missing_tiles(
     )
 
 
-@dataclass(frozen=True)
-class _Tile:
+class _Tile(Struct, frozen=True):
     """What a workgroup stores of C: rows and columns, and how many of its waves store."""
 
     tall: int

@@ -6,9 +6,9 @@ Nothing here runs a kernel: the gate does, once for all that ask for the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from layoutprobe.arch import Arch
@@ -30,8 +30,7 @@ RecorderFactory = Callable[[], Recorder]
 _SMALL = 4
 
 
-@dataclass(frozen=True)
-class RunSpec:
+class RunSpec(Struct, frozen=True):
     """Which run of the kernel is wanted; equal specs are one run.
 
     Attributes:
@@ -69,8 +68,7 @@ class RunSpec:
         return bool(self.order or self.alone or self.again or self.doubted) or asks_only(self.inputs)
 
 
-@dataclass(frozen=True, eq=False)
-class Recorded:
+class Recorded(Struct, frozen=True, eq=False):
     """One run.
 
     Attributes:
@@ -121,8 +119,7 @@ class Runner(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
-class Subject:
+class Subject(Struct, frozen=True, eq=False):
     """One kernel for one target at one size.
 
     Attributes:
@@ -151,10 +148,10 @@ class Subject:
     coding: Coding
     runner: Runner
     observers: tuple[RecorderFactory, ...] = ()
-    reference: Callable[..., Any] | None = field(default=None)
+    reference: Callable[..., Any] | None = None
     sample: frozenset[int] = frozenset()
     has_assembly: Callable[[], bool] = lambda: True
-    memo: dict[object, Any] = field(default_factory=dict, repr=False)
+    memo: dict[object, Any] = field(default_factory=dict)
 
     @property
     def sizes(self) -> Sizes:

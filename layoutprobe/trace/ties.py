@@ -8,10 +8,10 @@ its own wrong is still wrong.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.numbers import element_type, rounded

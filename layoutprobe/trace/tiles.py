@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
+from msgspec import Struct
 
 from layoutprobe.brief import brief
 from layoutprobe.instructions.meetings import element_types
@@ -27,8 +27,7 @@ OTHER = 1 << 40
 """Row and column of an element of another buffer: it fits nowhere."""
 
 
-@dataclass(frozen=True, eq=False)
-class Held:
+class Held(Struct, frozen=True, eq=False):
     """One operand of an instruction in its executions. Coordinates are those of the buffer; axes are
     [execution, wave, lane, slot], and of one execution are the waves of a workgroup that execute it equally often.
 

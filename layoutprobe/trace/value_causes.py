@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.brief import brief
 from layoutprobe.isa.kind import Kind
@@ -28,8 +28,7 @@ ROUNDED = "rounded-sum"
 NARROW = ("f16", "bf16")
 
 
-@dataclass(frozen=True)
-class ValueCause:
+class ValueCause(Struct, frozen=True):
     """A cause of wrong values.
 
     Attributes:

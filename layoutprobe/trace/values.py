@@ -6,9 +6,8 @@ an element that is multiplied by zero.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.numbers import element_type
@@ -23,8 +22,7 @@ from layoutprobe.trace.subject import Recorded, RunSpec, RunStoppedError, Subjec
 Bits = NDArray[np.unsignedinteger]
 
 
-@dataclass(frozen=True)
-class ChangedOperand:
+class ChangedOperand(Struct, frozen=True):
     """Slots that hold other bits than the element that was moved there.
 
     Attributes:

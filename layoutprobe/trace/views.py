@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from layoutprobe.brief import brief
 from layoutprobe.instructions.meetings import element_types
@@ -23,8 +23,7 @@ from layoutprobe.trace.problem import Numbers
 from layoutprobe.trace.subject import RunSpec, Subject, UndecidedError
 
 
-@dataclass(frozen=True, eq=False)
-class Seen:
+class Seen(Struct, frozen=True, eq=False):
     """An operand of one matrix instruction in one execution by every wave of a workgroup.
 
     Attributes:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.errors import UsageError
@@ -21,8 +21,7 @@ LETTERS = {"matrix": "M", "barrier": "B", "store": "S", "load": "L", "atomic": "
 _BANKS = 32
 
 
-@dataclass(frozen=True)
-class Lines:
+class Lines(Struct, frozen=True):
     """Lines of a pane, made when they are looked at.
 
     Attributes:

@@ -8,9 +8,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from layoutprobe.extras.hiphost.pretence import Pretence
 from layoutprobe.extras.hiphost.server import Server
@@ -19,8 +20,7 @@ from layoutprobe.extras.hiphost.shim_build import install
 WORKER = Path(__file__).with_name("hip_worker.py")
 
 
-@dataclass
-class Asked:
+class Asked(Struct):
     """What a scenario gave.
 
     Attributes:
@@ -34,8 +34,7 @@ class Asked:
     said: list[str]
 
 
-@dataclass
-class Worker:
+class Worker(Struct):
     """Asks scenarios of hip_worker.py, each in a fresh process with a fresh device."""
 
     process: subprocess.Popen[str]

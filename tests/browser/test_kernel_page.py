@@ -7,7 +7,6 @@ import colorsys
 import io
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ import pytest
 from browser.browsing import complaints_of, requests_of, resize, started
 from campaign.fault import plant
 from campaign.synchronisation import BARRIERS
+from msgspec.structs import replace
 from numpy.typing import NDArray
 from selenium.webdriver import Chrome, Keys
 from selenium.webdriver.common.by import By

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.planting import HELPERS, Edit, Size, WaitEdit, planted
+from msgspec import Struct
 
 from layoutprobe.manifest.model import KernelCase
 
@@ -19,8 +19,7 @@ ODD: tuple[Size, ...] = ((130, 70, 37),)
 """As RAGGED, with rows that are not aligned, so that elements are loaded one by one."""
 
 
-@dataclass(frozen=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """One fault in a correct kernel, and what the gate must say of it.
 
     Attributes:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.assets import asset_dir
 from layoutprobe.checks.registry import CHECKS, check_names
@@ -32,8 +34,7 @@ Size = tuple[int, int, int]
 """M, N, K."""
 
 
-@dataclass(frozen=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """A change of the source: `old`, which stands there exactly once, becomes `new`.
 
     Attributes:
@@ -46,8 +47,7 @@ class Edit:
     file: str = ""
 
 
-@dataclass(frozen=True)
-class WaitEdit:
+class WaitEdit(Struct, frozen=True):
     """A change of one wait in the compiler's assembly, found by what stands around it.
 
     Compilers differ in where they wait, and so a wait is not found by a text that fits once, but as

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -12,6 +11,7 @@ from campaign.fault import ODD, Fault, plant
 from campaign.faults import FAULTS
 from campaign.planting import empty_folder, kernels
 from examples import one_of_each
+from msgspec.structs import replace
 
 from layoutprobe.arch import DEFAULT
 from layoutprobe.errors import ProbeError

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from layoutprobe.capture.file import read_captures, write_captures
 from layoutprobe.cli.main import main

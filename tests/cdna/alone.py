@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from cdna.inverse import LANES, Instruction, put, take
@@ -21,8 +21,7 @@ def raw(kind: str, numbers: Numbers) -> NDArray[np.integer]:
     return element_type(kind).encode(numbers.astype(np.int64) if kind in ("i8", "i32") else numbers)
 
 
-@dataclass
-class Alone:
+class Alone(Struct):
     """An instruction with registers of its own, v[4:], garbage in all others.
 
     Attributes:

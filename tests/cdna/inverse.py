@@ -8,10 +8,10 @@ known of an instruction is read from its spelling.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
@@ -33,8 +33,7 @@ FORMATS = ("fp8", "bf8", "fp6", "bf6", "fp4")
 LANES = 64
 
 
-@dataclass(frozen=True)
-class Slots:
+class Slots(Struct, frozen=True):
     """Element of every slot, int64 [lane, place]: places count elements from the lowest bit of a lane on."""
 
     row: Ints
@@ -46,8 +45,7 @@ class Slots:
         return self.row.shape[1] * self.bits // 32
 
 
-@dataclass(frozen=True)
-class Instruction:
+class Instruction(Struct, frozen=True, dict=True):
     """An instruction as its spelling tells it."""
 
     spelling: str

@@ -4,9 +4,9 @@ says, and multiplies. The layouts of A and D are typed in from AMD's formulas, t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.backends.base import Buffer
@@ -59,8 +59,7 @@ typedef float Sixteen __attribute__((ext_vector_type(16)));
 """
 
 
-@dataclass(frozen=True, eq=False)
-class Generated:
+class Generated(Struct, frozen=True, eq=False):
     """One kernel's parts.
 
     Attributes:

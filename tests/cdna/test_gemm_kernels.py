@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from campaign.planting import kernels
 from examples import WHOLE
+from msgspec.structs import replace
 
 from layoutprobe.checks.registry import CHECKS
 from layoutprobe.codeobj.elf import load

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 from checks.gemm_lab import only
 from checks.watched import launch as watched
 from checks.watched import verdict
+from msgspec.structs import replace
 from numpy.typing import NDArray
 from scaffold import scaffolded
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from cdna.inverse import Instruction
 from layoutprobe import instructions
@@ -78,7 +77,7 @@ def test_compiled_kernels_are_solved(
     target: str, spelling: str, opsel: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The probe's real code, executed and solved: the same cells as of the instruction alone."""
-    known = dataclasses.replace(TARGETS[target], facts_only=False, emulated=True)
+    known = replace(TARGETS[target], facts_only=False, emulated=True)
     monkeypatch.setitem(registry.ARCHES, target, known)
     solved = instructions.solve(spelling, target, opsel=opsel)
     assert (solved.wave, solved.evidence.kind, solved.instruction) == (64, "emulated", spelling)

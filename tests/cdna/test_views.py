@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 from campaign.fault import plant
 from campaign.planting import judged, kernels
 from campaign.transposing import FAULTS
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from cdna.test_transposing import goes_to

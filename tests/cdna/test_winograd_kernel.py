@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from checks.test_winograd import table
 from examples import one_of_each
+from msgspec.structs import replace
 
 from layoutprobe.assets import asset_dir
 from layoutprobe.backends.base import Buffer, Launch

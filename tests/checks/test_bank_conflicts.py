@@ -6,12 +6,11 @@ Banks are dwords modulo 32. b128 loads of gfx1100 are served in four phases of l
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from checks.gemm_lab import only
 from checks.watched import assembly_kernel, gemm_launch, launch, standard, verdict
+from msgspec.structs import replace
 from scaffold import scaffolded
 
 from layoutprobe.arch import TARGETS, lds_model

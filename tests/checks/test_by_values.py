@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from checks.gemm_lab import FACTORS, KERNELS, RAGGED, SIZES, buffers, checked, edited
+from msgspec import Struct
 
 from layoutprobe.checks.registry import CHECKS
 from layoutprobe.gate.session import check_kernel
@@ -36,8 +36,7 @@ def verdict(folder: Path, source: str, defines: str, size: str) -> KernelVerdict
     return check_kernel(case, "gfx1151", CHECKS)
 
 
-@dataclass(frozen=True)
-class Named:
+class Named(Struct, frozen=True):
     """A fault: its edit, the rule that comes first, words of it, and text of the line that it names."""
 
     edit: tuple[str, str]

@@ -5,12 +5,12 @@ Each fault is one edit of a right kernel. The line is that of the edit, and the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 from checks.test_references import HEAD, Style, verdict
+from msgspec import Struct
 
 from layoutprobe.gate import explaining
 
@@ -64,8 +64,7 @@ def layer(inputs, sizes):
 )
 
 
-@dataclass(frozen=True)
-class Meant:
+class Meant(Struct, frozen=True):
     """A fault: its edit, words that say what was meant, and text of the line."""
 
     edit: tuple[str, str]

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 from checks.gemm_lab import KERNELS, edited
+from msgspec import Struct
 from sampling import one_in
 
 from layoutprobe.checks.registry import CHECKS
@@ -74,8 +74,7 @@ def verdict(folder: Path, source: str, contract: str, sizes: str = SIZES) -> Ker
     return check_kernel(case_of(folder, source, contract, sizes), "gfx1151", CHECKS, allow_reference=True)
 
 
-@dataclass(frozen=True)
-class Named:
+class Named(Struct, frozen=True):
     """A fault: its edits, the rule that comes first, words of it, and text of the line that it names."""
 
     edits: tuple[tuple[str, str], ...]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from checks.gemm_lab import edited
+from msgspec import Struct
 
 from layoutprobe.checks.registry import CHECKS
 from layoutprobe.gate.session import check_kernel
@@ -158,8 +158,7 @@ argument = [
     return check_kernel(case, arch, CHECKS)
 
 
-@dataclass(frozen=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """A fault: its edit, the rule that comes first, words of it, and text of the line that it names."""
 
     edit: tuple[str, str]

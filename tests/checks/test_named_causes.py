@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from checks.gemm_lab import edited
+from msgspec import Struct
 
 from layoutprobe.checks.registry import CHECKS
 from layoutprobe.gate.session import check_kernel
@@ -48,8 +48,7 @@ extern "C" __global__ __launch_bounds__(128) void gemm(const _Float16* A, const 
 LOAD_A, LOAD_B, MULTIPLY, STORE = "a[e] = A[", "b[e] = B[", "acc = __builtin", "C[row * "
 
 
-@dataclass(frozen=True)
-class Named:
+class Named(Struct, frozen=True):
     """A fault: its edit, the rule that must come first, words of it, and text of the line that it names."""
 
     edit: tuple[str, str]

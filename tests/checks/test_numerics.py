@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +20,7 @@ from checks.gemm_lab import (
     plain,
     tiled,
 )
+from msgspec.structs import replace
 
 from layoutprobe.checks import numerics, operand_provenance
 from layoutprobe.gate.session import check_kernel

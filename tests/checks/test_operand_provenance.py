@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from checks.gemm_lab import INTERIOR, RAGGED, Edit, direct, line, only, plain, tiled
+from msgspec import Struct
 
 from layoutprobe.checks import operand_provenance
 
@@ -124,8 +124,7 @@ def test_partial_sums_are_followed(tmp_path: Path, define: str) -> None:
 # What does not.
 
 
-@dataclass(frozen=True)
-class Wrong:
+class Wrong(Struct, frozen=True):
     """A planted fault, and what the finding must say of its first slot."""
 
     edits: tuple[Edit, ...]

@@ -5,12 +5,12 @@ Each kernel stands for a style that others write; a fault is one edit. The kerne
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 from checks.test_references import HEAD, Style, verdict
+from msgspec import Struct
 
 from layoutprobe.manifest.binding import bind
 from layoutprobe.manifest.inputs import make_inputs
@@ -141,8 +141,7 @@ def layer(inputs, sizes):
 )
 
 
-@dataclass(frozen=True)
-class Named:
+class Named(Struct, frozen=True):
     """A fault: its edit, words of what comes first, and text of the line that it names."""
 
     style: Style

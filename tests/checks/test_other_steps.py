@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from checks.test_references import HEAD, Style, verdict
+from msgspec import Struct
 
 from layoutprobe.trace.reference_changes import EXCHANGED, LEFT_OUT, changes
 
@@ -56,8 +56,7 @@ def layer(inputs, sizes):
 )
 
 
-@dataclass(frozen=True)
-class Changed:
+class Changed(Struct, frozen=True):
     """A fault: its edit, what is said of the reference, and text of the kernel's line."""
 
     edit: tuple[str, str]

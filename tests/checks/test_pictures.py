@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 import pickle
 import re
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from layoutprobe.assets import asset_dir
 from layoutprobe.checks.registry import CHECKS

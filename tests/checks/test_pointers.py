@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 from layoutprobe.errors import UsageError
 from layoutprobe.gate.gate import check
@@ -49,8 +49,7 @@ def test_a_right_one_is_green_and_its_operands_are_followed(tmp_path: Path) -> N
     assert results["operand-provenance"] == results["epilogue"] == results["numerics"] == "holds"
 
 
-@dataclass(frozen=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """An edit, and what is said of it: a rule, words of the finding, and a text of its line."""
 
     old: str

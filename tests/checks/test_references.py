@@ -6,12 +6,12 @@ Each kernel stands for a style that others write; a fault is one edit. The kerne
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 from checks.gemm_lab import edited
+from msgspec import Struct
 
 from layoutprobe.checks.registry import CHECKS
 from layoutprobe.gate.session import check_kernel
@@ -23,8 +23,7 @@ from layoutprobe.trace.alterations import of_codes, of_numbers, of_places
 HEAD = "#include <hip/hip_runtime.h>\n"
 
 
-@dataclass(frozen=True)
-class Style:
+class Style(Struct, frozen=True):
     """A kernel with its manifest's keys, and its reference."""
 
     source: str
@@ -146,8 +145,7 @@ def test_the_recipe_of_the_documentation_holds(tmp_path: Path) -> None:
     assert len([parse(values, ("N", "P", "i0", "i1")) for values in shown]) == 3
 
 
-@dataclass(frozen=True)
-class Named:
+class Named(Struct, frozen=True):
     """A fault: its edit, the rule that comes first, words of it, and text of the line that it names."""
 
     style: Style

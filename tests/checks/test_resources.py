@@ -4,12 +4,13 @@ and each limit, exceeded and kept."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.arch import TARGETS, occupancy, register_budget, resources
 from layoutprobe.checks.resources import CHECK, Used, judge, measure, metrics, worst
@@ -234,8 +235,7 @@ def test_a_limit_that_whole_workgroups_miss_is_broken() -> None:
     assert "smaller workgroups" in str(broken.findings[0].hint)
 
 
-@dataclass(frozen=True)
-class Printed:
+class Printed(Struct, frozen=True):
     """What the compiler says about one kernel, in the comments and directives of its assembly."""
 
     vgprs: int

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import cache
 
 import pytest
 from checks.gemm_lab import only
+from msgspec.structs import replace
 
 from layoutprobe.assets import asset_dir
 from layoutprobe.checks.registry import CHECKS

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 from layoutprobe.errors import UsageError
 from layoutprobe.gate.gate import check
@@ -129,8 +129,7 @@ def test_a_part_for_which_no_k_is_left_is_zero(tmp_path: Path, steps: int) -> No
     assert statuses["numerics"] == expected
 
 
-@dataclass(frozen=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """An edit of the source or the manifest, and what is said of it.
 
     Attributes:

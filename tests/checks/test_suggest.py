@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import json
 import re
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
 import jsonschema
 import pytest
 from fake_gates import kernel, report, undecided
+from msgspec.structs import replace
 
 from layoutprobe.checks.registry import CHECKS
 from layoutprobe.cli.main import main

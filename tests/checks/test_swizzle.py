@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from checks.gemm_lab import INTERIOR, Edit, line, only, plain, tiled
 from checks.watched import gemm_launch, standard
+from msgspec.structs import replace
 
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.checks import operand_provenance, swizzle

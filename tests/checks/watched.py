@@ -7,7 +7,6 @@ folder, or assembly written out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 from checks.gemm_lab import KERNELS, edited
 from emulator.lab import assembled
+from msgspec.structs import replace
 
 from layoutprobe import arch
 from layoutprobe.assets import asset_dir

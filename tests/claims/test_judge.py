@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import force_setattr
 
 from claims.fakes import rdna3
 from layoutprobe.capture.capture import Evidence, Origin
@@ -101,7 +102,7 @@ def test_emulation_confirms_no_fact_about_a_card() -> None:
 
 def test_a_measurement_says_so() -> None:
     measured = rdna3()
-    object.__setattr__(measured, "evidence", Evidence("measured", "a card"))
+    force_setattr(measured, "evidence", Evidence("measured", "a card"))
     assert verdict("A: frag[i] = A[lane % 16][i]", of=measured).sentence == "confirmed on the card (measured)"
 
 
@@ -112,7 +113,7 @@ def test_a_measurement_says_so() -> None:
 def test_a_capture_speaks_for_itself(recorded: Origin, says: str) -> None:
     """Its digest is no signature: the verdict does not vouch for what the file says of itself."""
     replayed = rdna3()
-    object.__setattr__(replayed, "evidence", Evidence("replayed", "a card", "0123456789abcdef", recorded))
+    force_setattr(replayed, "evidence", Evidence("replayed", "a card", "0123456789abcdef", recorded))
     sentence = verdict("A: frag[i] = A[lane % 16][i]", of=replayed).sentence
     assert f"confirmed against capture 0123456789ab, which says that it was {says}" in sentence
 
@@ -207,7 +208,7 @@ def test_the_unused_half_of_16_bit_results_holds_nothing() -> None:
 
 def test_an_operand_that_there_is_not() -> None:
     dense = rdna3()
-    object.__setattr__(dense, "operands", {k: v for k, v in dense.operands.items() if k != "C"})
+    force_setattr(dense, "operands", {k: v for k, v in dense.operands.items() if k != "C"})
     with pytest.raises(UsageError, match="no operand C"):
         verdict("C: C[0][0]", of=dense)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 import re
-from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
+from msgspec.structs import force_setattr, replace
 
 from claims.fakes import rdna3
 from layoutprobe.layouts.instruction import InstructionLayout
@@ -108,8 +108,8 @@ def test_half_waves_lie_below_each_other_where_two_are_too_wide() -> None:
 
 def test_nothing_in_a_picture_can_run_or_load() -> None:
     solved = rdna3()
-    object.__setattr__(solved, "instruction", "<script>alert(1)</script>\x1b[0m")
-    object.__setattr__(solved, "convention", "<img src=x onerror=alert(1)>")
+    force_setattr(solved, "instruction", "<script>alert(1)</script>\x1b[0m")
+    force_setattr(solved, "convention", "<img src=x onerror=alert(1)>")
     shown = Shown(solved, ("A", "B", "C", "D"), ("formula", "gf2", "cute"))
     for text in (
         page(shown),

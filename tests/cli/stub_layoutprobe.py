@@ -40,7 +40,7 @@ def command(name: str, **options: Any) -> Any:
     if name == "bug":
         raise ZeroDivisionError("division by zero")
     if name == "missing":
-        raise ModuleNotFoundError("No module named 'msgpack'", name="msgpack")
+        raise ModuleNotFoundError("No module named 'numpy'", name="numpy")
     if name == "interrupt":
         raise KeyboardInterrupt
     return fake_reports.ALL[name]()

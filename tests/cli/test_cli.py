@@ -237,8 +237,19 @@ def test_a_bug_is_said_to_be_ours() -> None:
 def test_a_missing_dependency_is_no_bug() -> None:
     done = stub("missing", "dump")
     assert done.returncode == 2
-    assert done.stderr.startswith("layoutprobe: the Python package 'msgpack' is missing in ")
+    assert done.stderr.startswith("layoutprobe: the Python package 'numpy' is missing in ")
     assert "pip install layoutprobe" in done.stderr
+
+
+def test_a_package_that_even_the_command_line_needs() -> None:
+    script = (
+        "import sys; sys.modules['msgspec'] = None; from layoutprobe.__main__ import run; sys.exit(run())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, "--help"], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("layoutprobe: the Python package 'msgspec' is missing in ")
 
 
 def test_interrupt() -> None:
@@ -475,7 +486,7 @@ def test_help_loads_nothing_heavy() -> None:
         "import sys\n"
         "from layoutprobe.cli.main import main\n"
         "main(['--help'])\n"
-        "heavy = {'numpy', 'rich', 'tinygrad', 'msgpack', 'elftools'} & set(sys.modules)\n"
+        "heavy = {'numpy', 'rich', 'tinygrad', 'elftools'} & set(sys.modules)\n"
         "sys.exit(f'loaded: {heavy}' if heavy else 0)\n"
     )
     done = subprocess.run(

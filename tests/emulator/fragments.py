@@ -7,14 +7,12 @@ v of lane l. An output lane takes A and B from its own half-wave. EXEC plays no 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from emulator.lab import LANES, Array
+from msgspec import Struct
 
 
-@dataclass(frozen=True)
-class Form:
+class Form(Struct, frozen=True):
     """One instruction: registers of A and B, bits of an element, type of D."""
 
     name: str

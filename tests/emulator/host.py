@@ -8,13 +8,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from emulator.lab import CORPUS, Array
+from msgspec import Struct
 
 _SHIM = Path(__file__).with_name("host.h")
 _ZIG = (sys.executable, "-m", "ziglang")
@@ -42,8 +42,7 @@ _C_TYPES: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """One parameter of a kernel: its name, element type, and whether it is a pointer."""
 
     name: str

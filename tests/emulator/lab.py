@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import Struct
 from numpy.typing import NDArray
 from scaffold import loads, scaffolded
 
@@ -29,8 +29,7 @@ LANES = 32
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True)
-class Build:
+class Build(Struct, frozen=True):
     """What sources are compiled for.
 
     Attributes:

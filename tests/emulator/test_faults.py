@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from emulator.lab import LANES, assembled, compiled, fault, fresh, launch, outputs, words
+from msgspec.structs import replace
 
 from layoutprobe.errors import CodeObjectError
 

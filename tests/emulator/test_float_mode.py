@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from emulator.lab import LANES, assembled, fault, fresh, launch, outputs
+from msgspec.structs import replace
 
 from layoutprobe.codeobj.model import CodeObject
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from emulator.lab import compiled, launch
+from msgspec.structs import replace
 
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.errors import CodeObjectError, ExecutionError, ProbeError

@@ -7,10 +7,10 @@ small numbers (so that every sum is exact in any order), modifiers, halves, and 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.arch import TARGETS, MatrixForm

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from layoutprobe.arch import DEFAULT
@@ -37,8 +37,7 @@ def adaptive_tiles(m: int, n: int) -> Grid:
     return tiles(128 if m > 128 and n > 64 else 64, 128 if m >= 512 and n >= 512 else 64)(m, n)
 
 
-@dataclass(frozen=True)
-class GemmKernel:
+class GemmKernel(Struct, frozen=True):
     """One kernel of the seeds.
 
     Attributes:

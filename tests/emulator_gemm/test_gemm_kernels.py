@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from emulator_gemm.kernels import BUGGY, CORRECT, KERNELS, GemmKernel, make_launch

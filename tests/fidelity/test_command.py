@@ -13,13 +13,13 @@ import subprocess
 import sys
 import zipfile
 from contextlib import redirect_stdout
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from fidelity import cards
 from fidelity.cards import Card

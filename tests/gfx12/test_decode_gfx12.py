@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 import pytest
 from elftools.elf.elffile import ELFFile
+from msgspec import Struct
+from msgspec.structs import replace
 from oracle.asm_render import Fields, from_inst, from_text, message
 from oracle.asm_text import AsmInst, parse_asm
 from oracle.listings import CORPUS, code_bytes
@@ -38,8 +39,7 @@ _SCOPES = ("SCOPE_CU", "SCOPE_SE", "SCOPE_DEV", "SCOPE_SYS")
 _HINTS = {"TH_LOAD_RT": 0, "TH_LOAD_NT": 1, "TH_STORE_NT": 1, "TH_ATOMIC_RETURN": 1, "TH_LOAD_LU": 3}
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """One instruction, as the compiler wrote it and as it was decoded."""
 
     source: str

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from layoutprobe.assets import asset_dir
 from layoutprobe.backends.emulator import EmulatorBackend

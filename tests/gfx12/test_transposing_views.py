@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 from gfx12.test_transposing_gfx12 import goes_to, wanted_k
+from msgspec.structs import replace
 from wrong_probes import edited
 
 from layoutprobe import dump

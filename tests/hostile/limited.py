@@ -7,9 +7,10 @@ import os
 import resource
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 ROOT = Path(__file__).parents[2]
 MEMORY = 2 << 30
@@ -17,8 +18,7 @@ MEMORY = 2 << 30
 CPU_SECONDS = 60
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What came of it."""
 
     code: int

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import replace
 from pathlib import Path
 
 import msgpack
@@ -11,6 +10,7 @@ import pytest
 from examples import examples
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from layoutprobe.codeobj import container
 from layoutprobe.codeobj.elf import load

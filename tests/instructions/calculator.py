@@ -6,9 +6,9 @@ The product has the opposite direction, from an element to its slot. Nothing is 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.instructions import Variant
@@ -66,8 +66,7 @@ INDEX: dict[tuple[int, int, int], tuple[int, ToK]] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
+class Table(Struct, frozen=True, eq=False):
     """Element of every slot: int64 [lane, vgpr, field]; HOLE where there is none."""
 
     row: Ints

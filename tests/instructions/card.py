@@ -7,9 +7,9 @@ would. What the tables say may be wrong on purpose.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from instructions.calculator import HOLE, Table
@@ -57,8 +57,7 @@ def fields(words: Words, bits: int) -> Words:
     return words.transpose(0, 2, 1)[..., None] >> shifts & np.uint32((1 << bits) - 1)
 
 
-@dataclass
-class Card:
+class Card(Struct):
     """Backend of one instruction.
 
     Attributes:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from oracle.harness import Image, idle_machine
 from oracle.language import current
 
@@ -25,15 +26,14 @@ STEP = 64
 """Bytes of address from one instruction's block to the next."""
 
 
-@dataclass(frozen=True)
-class Kernel:
+class Kernel(Struct, frozen=True):
     """What the engine asks of a kernel."""
 
     name: str = "alone"
     entry: int = 0
 
 
-class SilentProgram(Program):
+class SilentProgram(Program, frozen=True):
     """One that knows no source lines."""
 
     def located(self, error: ExecutionError, inst: Inst) -> ExecutionError:

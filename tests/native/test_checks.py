@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from campaign.fault import Fault, plant
 from campaign.faults import FAULTS
 from campaign.planting import empty_folder, judged, kernels
+from msgspec.structs import replace
 from sampling import one_in
 
 from layoutprobe.engine.choice import ENVIRONMENT, NAMES

@@ -6,12 +6,12 @@ waves that hold random bits of which some are undefined. HYPOTHESIS_PROFILE=thor
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
 import pytest
 from examples import THOROUGH
+from msgspec.structs import replace
 from oracle.families import SCALAR, VECTOR
 from oracle.forms import exec_masks, scalar_forms, vector_forms
 from oracle.harness import VGPRS, Image

@@ -5,13 +5,13 @@ Matrices hold values whose sums are rounded, so that the order of sums is the sa
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from emulator.lab import BUILDS, LANES, assembled, building_for, compiled, fresh, words
 from emulator_gemm.kernels import KERNELS, make_launch
+from msgspec.structs import replace
 
 from layoutprobe.backends.base import Buffer, Launch
 from layoutprobe.backends.emulator import EmulatorBackend

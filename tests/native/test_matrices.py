@@ -6,11 +6,11 @@ Values are random numbers whose sums are rounded, and random bits; of two NaN an
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from oracle.forms import generator
 from oracle.harness import Image
 from oracle.language import current, speaking

@@ -6,12 +6,12 @@ The solver is the one that reads the emulator's runs; nothing here needs a card 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from nvidia.ptx_formulas import A, B, D, Formula
 
 from layoutprobe import instructions

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import zipfile
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from nvidia.ptx_formulas import A, B, D, Formula
 
 import layoutprobe

@@ -11,11 +11,11 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
+from msgspec import Struct
 
 from layoutprobe.semantics.op import Op
 from oracle.listings import TARGET
@@ -31,8 +31,7 @@ _ASSEMBLE = (
 _ERROR = re.compile(r"^[^\n]*forms\.s:(\d+):\d+: error", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Accepted:
+class Accepted(Struct, frozen=True):
     """Lines that the assembler took, with their addresses in `code`."""
 
     lines: tuple[str, ...]

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from layoutprobe.arch.isa import HARDWARE
 from layoutprobe.isa.inst import EXEC_LO, VCC_LO, Inst
@@ -44,8 +45,7 @@ Place = Callable[[str], int]
 """Value of a symbol expression such as `table@rel32@lo+4`, or address of a label."""
 
 
-@dataclass(frozen=True)
-class Fields:
+class Fields(Struct, frozen=True):
     """One instruction.
 
     Attributes:

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cache
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 # Printed after the mnemonic to force or to tell an encoding; no part of the operation's name.
 _ENCODINGS = re.compile(r"_(e64_dpp|e32_dpp|e64|e32|dpp|sdwa)$")
@@ -60,8 +62,7 @@ class AsmSyntax(Exception):  # noqa: N818
     """A line of assembly text that this parser does not understand: it never guesses."""
 
 
-@dataclass(frozen=True)
-class Operand:
+class Operand(Struct, frozen=True):
     """One operand, normalised.
 
     Attributes:
@@ -84,8 +85,7 @@ class Operand:
     sext: bool = False
 
 
-@dataclass(frozen=True)
-class AsmInst:
+class AsmInst(Struct, frozen=True):
     """One instruction of the text.
 
     Attributes:
@@ -116,8 +116,7 @@ class AsmInst:
         return tuple(parse_operand(o) for o in self.operands)
 
 
-@dataclass
-class AsmKernel:
+class AsmKernel(Struct):
     """The instructions of one function (kernel or device function), in order of address."""
 
     name: str
@@ -297,4 +296,4 @@ def _resolve(kernel: AsmKernel) -> None:
         if inst.mnemonic.startswith(("s_branch", "s_cbranch")) and inst.operands[0].startswith("."):
             if inst.operands[0] not in kernel.labels:
                 raise AsmSyntax(f"line {inst.line}: no label {inst.operands[0]} in {kernel.name}")
-            kernel.insts[at] = AsmInst(**{**vars(inst), "target": kernel.labels[inst.operands[0]]})
+            kernel.insts[at] = replace(inst, target=kernel.labels[inst.operands[0]])

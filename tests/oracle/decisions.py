@@ -5,11 +5,10 @@ Replaced texts (defects of the pseudocode itself) are in `oracle.pcode.CORRECTIO
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """One open question.
 
     Attributes:

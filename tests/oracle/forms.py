@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
+from msgspec.structs import replace
 
 from layoutprobe.isa.inst import EXEC_LO, NULL, VCC_LO, Inst, Operand
 from oracle.edges import DOUBLE_ROUNDING, draw, patterns

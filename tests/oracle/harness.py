@@ -6,10 +6,10 @@ a cohort of waves), binds a single instruction through the public `semantics.bin
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
 
 from layoutprobe import semantics
@@ -37,8 +37,7 @@ def exact(bits: Any) -> Ints:
     return bits.astype(object) if bits.ndim else int(bits)
 
 
-@dataclass
-class Image:
+class Image(Struct):
     """Registers of some waves.
 
     Attributes:
@@ -102,8 +101,7 @@ class Image:
         return sum(exact(self.v[register + j, wave, lane]) << 32 * j for j in range(count))
 
 
-@dataclass
-class Outcome:
+class Outcome(Struct):
     """Registers after an instruction, and their undefined bits."""
 
     image: Image
@@ -191,19 +189,13 @@ def _exec_is_fresh(cohort: Cohort, after: Image) -> None:
     assert np.array_equal(cohort.lanes != 0, after.active())
 
 
-@dataclass
 class MismatchError(AssertionError):
     """An instruction left what its oracle does not allow."""
 
-    inst: Inst
-    where: str
-    expected: str
-    observed: str
-    given: dict[str, str] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        sources = ", ".join(f"{k}={v}" for k, v in self.given.items())
-        return (
-            f"{self.inst.name} [{self.inst.encoding}] {self.where}: expected {self.expected}, "
-            f"observed {self.observed} from {sources}\n{self.inst}"
+    def __init__(
+        self, inst: Inst, where: str, expected: str, observed: str, given: dict[str, str] | None = None
+    ) -> None:
+        sources = ", ".join(f"{k}={v}" for k, v in (given or {}).items())
+        super().__init__(
+            f"{inst.name} [{inst.encoding}] {where}: expected {expected}, observed {observed} from {sources}\n{inst}"
         )

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from importlib import import_module
 from typing import Any, TypeVar
+
+from msgspec import Struct, field
 
 from layoutprobe.isa.dialect import Dialect, known
 
@@ -20,8 +21,7 @@ T = TypeVar("T")
 _TABLES = "tinygrad.runtime.autogen.amd"
 
 
-@dataclass(frozen=True, eq=False)
-class Language:
+class Language(Struct, frozen=True, eq=False, dict=True):
     """AMD's description of one family.
 
     Attributes:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 from examples import probe_names, probe_target
+from msgspec import Struct
 from sampling import one_in
 
 from layoutprobe.arch import TARGETS
@@ -34,8 +34,7 @@ COMPARED = one_in(4, SEEDS)
 CORPUS = sorted((Path(__file__).parent / "corpus").glob("*.hip"))
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """One instruction, as the compiler wrote it and as it was decoded."""
 
     source: str
@@ -44,8 +43,7 @@ class Pair:
     expected: Fields
 
 
-@dataclass(frozen=True, eq=False)
-class Listing:
+class Listing(Struct, frozen=True, eq=False):
     """One compiled source: its code object, and every instruction of its text beside the decoded one."""
 
     name: str

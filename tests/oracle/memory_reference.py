@@ -7,9 +7,9 @@ them, come from AMD's text. Lanes take their turns in order of wave and lane, as
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.isa.inst import NULL, Inst, Operand
@@ -47,8 +47,7 @@ class Window(Mapping[int, int]):
         self.data[address - self.first] = byte
 
 
-@dataclass
-class Memories:
+class Memories(Struct):
     """Copies of a machine's memories."""
 
     lds: Bytes
@@ -71,8 +70,7 @@ class Memories:
         return self.scratch[at : at + SCRATCH_BYTES]
 
 
-@dataclass(frozen=True)
-class Access:
+class Access(Struct, frozen=True):
     """Where a lane points: a memory, the address in it, the offset that the text adds, and bytes in range."""
 
     memory: Window

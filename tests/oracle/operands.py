@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.isa.inst import NULL, SCC, Inst, Operand
 from oracle.harness import Image, Where, exact
@@ -176,8 +177,7 @@ def dpp16_source(control: int, lane: int) -> int | None:
     raise AssertionError(f"dpp_ctrl {control:#x}")
 
 
-@dataclass(frozen=True)
-class Fetch:
+class Fetch(Struct, frozen=True):
     """What DPP lets one lane do: whether it writes, and the lane it reads (None reads zero)."""
 
     writes: bool

@@ -7,9 +7,10 @@ sign open. Bits that are only moved (B32, B16 and integer formats) must be equal
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, NULL, SCC, Inst, Operand
@@ -37,8 +38,7 @@ _FLOAT_DOT = re.compile("_dot2(acc|c)?_f32_")
 # Vector instructions.
 
 
-@dataclass(frozen=True)
-class Lanes:
+class Lanes(Struct, frozen=True):
     """Those that write something: one entry each.
 
     Attributes:
@@ -69,8 +69,7 @@ class Lanes:
         return len(self.wave)
 
 
-@dataclass
-class Wanted:
+class Wanted(Struct):
     """What lanes must write: bits per destination; and the sources, for a message."""
 
     values: list[Ints]

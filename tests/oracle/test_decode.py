@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.isa.decode import decode_kernel, decode_one
@@ -179,7 +179,7 @@ def swap_sources(inst: Inst) -> Inst:
 def on_source(at: int, **changes: object) -> Callable[[Inst], Inst]:
     def mutate(inst: Inst) -> Inst:
         sources = list(inst.src)
-        sources[at] = replace(sources[at], **changes)  # type: ignore[arg-type]
+        sources[at] = replace(sources[at], **changes)
         return replace(inst, src=tuple(sources))
 
     return mutate

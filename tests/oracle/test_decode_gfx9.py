@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from itertools import groupby
 from operator import itemgetter
@@ -11,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 from sampling import one_in
 
 from layoutprobe.errors import CodeObjectError
@@ -39,8 +40,7 @@ ONLY_950 = {"gfx950"}
 """Sources for one target."""
 
 
-@dataclass(frozen=True)
-class Form:
+class Form(Struct, frozen=True):
     """A line that the assembler took, and its bytes."""
 
     line: str

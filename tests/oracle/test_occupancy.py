@@ -7,10 +7,10 @@ LDS with workgroups of many sizes, in WGP and in CU mode.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 from layoutprobe.arch import TARGETS, occupancy
 from layoutprobe.errors import ToolchainError, UsageError
@@ -23,8 +23,7 @@ WAVES = [(name, wave) for name, known in RESOURCES.items() for wave in known.vgp
 UNIFIED = [name for name, known in RESOURCES.items() if known.unified]
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """One kernel that takes exactly this."""
 
     vgprs: int = 0

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
+from msgspec import Struct
 from tinygrad.runtime.autogen.amd.rdna3.enum import VOPDOp
 
 from layoutprobe import semantics
@@ -22,8 +21,7 @@ UNKNOWN = "v_dual_dot2acc_f32_bf16"
 """No semantics: refused in words."""
 
 
-@dataclass(frozen=True)
-class Half:
+class Half(Struct, frozen=True):
     """Registers of one half; source 0 as encoded."""
 
     op: VOPDOp

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe import semantics
 from layoutprobe.isa.dialect import known
@@ -24,8 +25,7 @@ from oracle.reference import check_scalar, check_vector
 from oracle.undefined import check_soundness
 
 
-@dataclass(frozen=True)
-class Family:
+class Family(Struct, frozen=True):
     """One family's mnemonics.
 
     Attributes:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from layoutprobe.isa.inst import EXEC_LO, Inst, Operand
 from oracle.encode import DPP8, DPP8_FI, DPP16, encodings

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from math import inf
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from small_floats import bits_of, nearest, number
 
 from layoutprobe import semantics

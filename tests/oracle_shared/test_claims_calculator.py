@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import lzma
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from layoutprobe import instructions
 from layoutprobe.claims import judge
@@ -24,6 +25,6 @@ def test_every_table_of_the_calculator_is_confirmed(shared_file: Callable[[str],
         for number, table in enumerate(claims.statements):
             assert isinstance(table, Cells)
             row, *rest = table.cells[7]
-            wrong = replace(table, cells=(*table.cells[:7], ((row + 1) % 16, *rest), *table.cells[8:]))  # type: ignore[arg-type]
+            wrong = replace(table, cells=(*table.cells[:7], ((row + 1) % 16, *rest), *table.cells[8:]))
             changed = (*claims.statements[:number], wrong, *claims.statements[number + 1 :])
             assert judge(replace(claims, statements=changed), solved, exact=True).exit_code != 0

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from layoutprobe.cli.main import main
 from layoutprobe.errors import UsageError

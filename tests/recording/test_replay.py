@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.errors import UsageError
 from layoutprobe.gate.record import record
@@ -25,8 +26,7 @@ from recording.kernels import KERNELS, opened
 FIRST = (0, 0, 0)
 
 
-@dataclass(frozen=True)
-class Taken:
+class Taken(Struct, frozen=True):
     """Snapshots by wave and step."""
 
     of: dict[tuple[int, int], tuple[int, Snapshot]]

@@ -4,11 +4,12 @@ element of them is another."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.gate.record import record
 from layoutprobe.isa.inst import Inst
@@ -77,8 +78,7 @@ def test_moved_copies_hold_the_bits_of_their_elements(name: str) -> None:
     assert len({int(memory[at - 1]) for at in elements}) > 3, "the inputs tell elements apart"
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(Struct, frozen=True):
     """Makes an observer that changes one element before the kernel starts."""
 
     element: Element

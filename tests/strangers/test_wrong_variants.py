@@ -4,10 +4,10 @@ element and line."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 from layoutprobe.cli.main import main
 from layoutprobe.gate.gate import check
@@ -16,8 +16,7 @@ HERE = Path(__file__).resolve().parent
 BARRIER = "    __syncthreads();\n"
 
 
-@dataclass(frozen=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """An edit, and what is said of it.
 
     Attributes:

@@ -14,9 +14,10 @@ from __future__ import annotations
 import os
 import re
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 HERE = Path(__file__).parent
 NAMES = {
@@ -25,8 +26,7 @@ NAMES = {
 ACCUMULATORS = {"f32": "fp32", "i32": "int32"}
 
 
-@dataclass(frozen=True)
-class Variant:
+class Variant(Struct, frozen=True):
     """One code object.
 
     Attributes:

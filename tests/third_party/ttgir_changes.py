@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
+from msgspec import Struct
 
-@dataclass(frozen=True)
-class Change:
+
+class Change(Struct, frozen=True):
     """One attribute, changed.
 
     Attributes:

@@ -7,18 +7,18 @@ calculator (gfx11 and RDNA4 WMMA in wave32, CDNA3 MFMA in wave64).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 Place = tuple[int, int, int]
 """Lane, VGPR and half."""
 
 
-@dataclass(frozen=True)
-class Fake:
+class Fake(Struct, frozen=True):
     """D = A*B + C on registers.
 
     Attributes:

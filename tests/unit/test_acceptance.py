@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from layoutprobe.assets import asset_dir
 from layoutprobe.cli.main import main

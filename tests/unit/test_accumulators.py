@@ -5,12 +5,12 @@ The kernel's part (what a matrix instruction leaves, moves between registers) is
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.arch import find

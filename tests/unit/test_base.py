@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 import json
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
 import pytest
 from fake_gates import green
+from msgspec.structs import replace
 
 from layoutprobe.cli.main import main
 from layoutprobe.errors import UsageError

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import pkgutil
 import typing
@@ -14,6 +13,7 @@ import fake_reports
 import numpy as np
 import pytest
 from claims.fakes import rdna3
+from msgspec import Struct
 
 import layoutprobe
 from layoutprobe.brief import LINES, WIDTH, brief, short
@@ -22,8 +22,8 @@ OPTIONAL = ("layoutprobe.extras", "layoutprobe.pytest_plugin", "layoutprobe.__ma
 
 
 @cache
-def records() -> dict[str, type]:
-    """Every public dataclass of the package by its place."""
+def records() -> dict[str, type[Struct]]:
+    """Every public record of the package by its place."""
     found = {}
     for module in pkgutil.walk_packages(layoutprobe.__path__, "layoutprobe."):
         if module.name.startswith(OPTIONAL):
@@ -31,7 +31,7 @@ def records() -> dict[str, type]:
         for name, value in vars(importlib.import_module(module.name)).items():
             if name.startswith("_") or not isinstance(value, type) or value.__module__ != module.name:
                 continue
-            if dataclasses.is_dataclass(value):
+            if issubclass(value, Struct):
                 found[f"{module.name}.{name}"] = value
     return found
 
@@ -41,7 +41,7 @@ def holds_arrays(hint: object, many: bool = False, seen: frozenset[object] = fro
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if hint is np.ndarray or origin is np.ndarray:
         return True
-    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+    if isinstance(hint, type) and issubclass(hint, Struct):
         if not many or hint in seen:
             return False
         return any(holds_arrays(each, False, seen | {hint}) for each in hints(hint).values())
@@ -51,18 +51,18 @@ def holds_arrays(hint: object, many: bool = False, seen: frozenset[object] = fro
     return any(holds_arrays(argument, several, seen) for argument in arguments)
 
 
-def hints(record: type) -> dict[str, object]:
+def hints(record: type[Struct]) -> dict[str, object]:
     """Types of a record's fields; a name that is imported for type checkers only is no array."""
     try:
         return typing.get_type_hints(record)
     except NameError:
         return {
-            field.name: np.ndarray if "NDArray" in str(field.type) else str
-            for field in dataclasses.fields(record)
+            name: np.ndarray if "NDArray" in str(record.__annotations__.get(name)) else str
+            for name in record.__struct_fields__
         }
 
 
-def with_arrays() -> Iterator[tuple[str, type]]:
+def with_arrays() -> Iterator[tuple[str, type[Struct]]]:
     for place, record in sorted(records().items()):
         if any(holds_arrays(hint) for hint in hints(record).values()):
             yield place, record
@@ -79,17 +79,16 @@ REAL: dict[str, Callable[[], object]] = {
 """Those that print themselves in words of their own."""
 
 
-def filled(record: type) -> Any:
+def filled(record: type[Struct]) -> Any:
     """A record whose every field is far too big to be printed."""
-    made: Any = object.__new__(record)
-    for number, field in enumerate(dataclasses.fields(record)):
-        value = (BIG, {"A": BIG, "B": LONG}, LONG, (BIG, made) * 50)[number % 4]
-        object.__setattr__(made, field.name, value if number % 4 != 3 else [BIG] * 50)
-    return made
+    values = (BIG, {"A": BIG, "B": LONG}, LONG, [BIG] * 50)
+    made: Any = type(record)
+    unchecked = made(record.__name__, (record,), {"__post_init__": lambda _: None})
+    return unchecked(**{name: values[at % 4] for at, name in enumerate(record.__struct_fields__)})
 
 
 @pytest.mark.parametrize(("place", "record"), [pytest.param(p, r, id=p) for p, r in with_arrays()])
-def test_a_record_with_arrays_prints_itself_in_a_few_lines(place: str, record: type) -> None:
+def test_a_record_with_arrays_prints_itself_in_a_few_lines(place: str, record: type[Struct]) -> None:
     text = repr(REAL[record.__name__]() if record.__name__ in REAL else filled(record))
     assert len(text.splitlines()) <= LINES + 1, f"{place} lacks `__repr__ = brief`"
     assert max(map(len, text.splitlines())) <= WIDTH + 20
@@ -101,16 +100,14 @@ def test_the_walk_sees_what_it_should() -> None:
     rooms = {place.split(".")[1] for place, _ in with_arrays()}
     assert {"capture", "claims", "observe", "trace", "report", "solver", "layouts"} <= rooms
 
-    @dataclasses.dataclass
-    class Plain:
+    class Plain(Struct):
         rows: Any
 
     assert len(repr(Plain([BIG] * 50)).splitlines()) > LINES + 1
 
 
 def test_what_is_printed() -> None:
-    @dataclasses.dataclass(frozen=True, eq=False)
-    class Record:
+    class Record(Struct, frozen=True, eq=False):
         name: str
         codes: np.ndarray[Any, Any]
         of: dict[str, Any]

@@ -8,9 +8,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import msgpack
 import pytest
 from elftools.elf.elffile import ELFFile
+from msgspec import msgpack
 
 from layoutprobe.codeobj import lines
 from layoutprobe.codeobj.container import read_container
@@ -167,9 +167,9 @@ def with_metadata(good: bytes, change: Callable[[dict[str, object]], object] | b
     if isinstance(change, bytes):
         raw = change
     else:
-        tree = msgpack.unpackb(good[start + 20 : start + 20 + size])
+        tree = msgpack.decode(good[start + 20 : start + 20 + size])
         change(tree)
-        raw = msgpack.packb(tree)
+        raw = msgpack.encode(tree)
     note = struct.pack("<3I", 7, len(raw), 32) + b"AMDGPU\0\0" + raw + bytes(-len(raw) % 4)
     copy = patched(good, header + P_OFFSET, "Q", len(good)) + note
     return patched(copy, header + P_FILESZ, "Q", len(note))
@@ -203,7 +203,7 @@ def arg(offset: int, size: int, kind: str = "by_value") -> dict[str, object]:
         (b"\x91" * 100_000, "one msgpack object"),  # nesting deeper than any stack
         (b"\xdd\xff\xff\xff\xff" + bytes(100), "one msgpack object"),  # an array of 2**32 - 1
         ((b"\xdc\xff\xff" * 1000), "one msgpack object"),  # arrays of 65535 in one another
-        (b"\x81\x90\x01", "one msgpack object"),  # a map with an array as key
+        (b"\x81\x80\x01", "one msgpack object"),  # a map with a map as key
         (b"\xc7\x0c\xff" + b"\xff" * 12, "one msgpack object"),  # a timestamp of no calendar
         (b"\xa2\xff\xfe", "one msgpack object"),  # a string that is not UTF-8
         (b"\x01", "expected: a map"),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from layoutprobe.checks.registry import RULES
 from layoutprobe.gate.excerpts import MOST_BYTES, excerpts

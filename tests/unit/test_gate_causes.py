@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from layoutprobe.checks.wrong_values import NEVER_DEFINED, WRONG_VALUES
 from layoutprobe.gate.causes import linked

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from fake_gates import all_hold, kernel, report
 from jsonschema import validate
+from msgspec.structs import replace
 
 from layoutprobe.place import Call, Place, SourceLine
 from layoutprobe.render.formats import find, names

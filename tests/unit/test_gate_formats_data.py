@@ -8,7 +8,6 @@ import json
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import fake_gates
 import jsonschema
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from layoutprobe.errors import UsageError
 from layoutprobe.place import Place, SourceLine

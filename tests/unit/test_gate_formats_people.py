@@ -5,13 +5,13 @@ from __future__ import annotations
 import html
 import io
 import re
-from dataclasses import replace
 from functools import partial
 from html.parser import HTMLParser
 from typing import get_args
 
 import fake_gates
 import pytest
+from msgspec.structs import replace
 from rich.cells import cell_len
 
 from layoutprobe.render import formats

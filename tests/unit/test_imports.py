@@ -11,11 +11,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "layoutprobe"
@@ -33,8 +33,7 @@ def parsed(text: str) -> tuple[ast.AST, ...]:
     return tuple(ast.walk(ast.parse(text)))
 
 
-@dataclass(frozen=True)
-class Import:
+class Import(Struct, frozen=True):
     """One import statement: `target` is a room of layoutprobe or a top-level package outside."""
 
     file: Path

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from layoutprobe.drafting.chained import handed_on
 from layoutprobe.drafting.launch_sites import LaunchSite, launch_sites, sites_in
@@ -81,7 +82,9 @@ def test_what_cannot_be_read_is_not_guessed(tmp_path: Path) -> None:
         "void f(int n) { k<<<dim3(n, 1, v.size()), 32>>>(p, n, n * 2, 1.5f); j<<<n, tuned(n)>>>(n); }"
     )
     (site,) = launch_sites(source)
-    assert site == LaunchSite("k", ("n", "1", "grid_z"), ("32", "1", "1"), "0", ("p", "n", "n * 2", "1.5f"))
+    assert replace(site, block_at=0) == LaunchSite(
+        "k", ("n", "1", "grid_z"), ("32", "1", "1"), "0", ("p", "n", "n * 2", "1.5f")
+    )
 
 
 def test_what_is_computed_of_the_command_line_is_no_size_of_its_own(tmp_path: Path) -> None:

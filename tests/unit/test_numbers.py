@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, isinf, isnan, nan
 
@@ -10,14 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
 
 from layoutprobe.errors import UsageError
 from layoutprobe.numbers import TYPES, element_type
 from layoutprobe.semantics import wmma, wmma_general
 
 
-@dataclass(frozen=True)
-class Float:
+class Float(Struct, frozen=True):
     """A float as its specification has it: fields of the code, bias, and which codes are no numbers."""
 
     exponent: int

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from layoutprobe.codeobj.elf import load
 from layoutprobe.codeobj.model import CodeObject

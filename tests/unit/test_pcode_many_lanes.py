@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -49,7 +48,7 @@ def _agree(name: str) -> bool:
             evaluate(name, **given, **immediates)
         return True
     many = evaluate(name, **given, **immediates)
-    for field in (f.name for f in fields(many) if f.name != "accuracy"):
+    for field in (f for f in many.__struct_fields__ if f != "accuracy"):
         found = getattr(many, field)
         found = found.tolist() if isinstance(found, np.ndarray) else [found] * LANES
         if found != [getattr(one, field) for one in wanted]:

@@ -7,7 +7,6 @@ import io
 import json
 import re
 import xml.etree.ElementTree as ET
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import fake_reports
 import jsonschema
 import pytest
+from msgspec.structs import replace
 
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.layouts.layout import HOLE, UNKNOWN

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-from dataclasses import dataclass, replace
 from functools import partial
 
 import fake_reports
@@ -12,6 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
+from msgspec.structs import replace
 from rich.console import Console
 
 from layoutprobe.errors import UsageError
@@ -61,8 +62,7 @@ def elements(text: str, fields: int) -> list[Element]:
     return [(r, c) for r in rows for c in cols]
 
 
-@dataclass
-class Printed:
+class Printed(Struct):
     """A printed table: lane, VGPR -> text; the same of the "needs" lines; lanes behind a ~."""
 
     cells: dict[tuple[int, int], str]

@@ -6,10 +6,10 @@ What slots hold is filled in from the formulas of the fake instructions, and by 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from numpy.typing import NDArray
 from unit.fake_instructions import FAKES, MFMA_4, MFMA_32, MFMA_F64, RDNA3, RDNA4, Fake
 from unit.test_solver_interaction import solve

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from layoutprobe.layouts.layout import Layout
 from layoutprobe.layouts.views import PACKED, RAW, RECEIVED, VIEWS, OperandViews, Read, k_and_col

@@ -7,9 +7,9 @@ LDS and global memory change with the stores that they are told of.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -52,15 +52,13 @@ class Told:
         return self.machine.lds_base[self.waves]
 
 
-@dataclass(frozen=True, eq=False)
-class Shadow:
+class Shadow(Struct, frozen=True, eq=False):
     """Undefined bits of registers, as `Told.u`."""
 
     u: Mapping[int, Array]
 
 
-@dataclass(eq=False)
-class Rows:
+class Rows(Struct, eq=False):
     """One place of an instruction, as some waves access it.
 
     Attributes:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from layoutprobe.engine.native.emit import Emitter, c_type
 from layoutprobe.engine.native.forms import Form

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ctypes
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -30,8 +31,7 @@ _GUARDS = ("F_guard", "F_guard_copies")
 """What may stand before an instruction in the tracking copy of a block."""
 
 
-@dataclass(frozen=True, eq=False)
-class Bound:
+class Bound(Struct, frozen=True, eq=False, dict=True):
     """A kernel for one size of waves.
 
     Attributes:

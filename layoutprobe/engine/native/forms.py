@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from layoutprobe.engine.native.emit import Emitter, c_type
 from layoutprobe.engine.native.rows import FLAG, Row
@@ -32,8 +32,7 @@ Slot = tuple[int, str, int, int]
 """Which half of a dual instruction, "source" or "target", which operand, and which word of an immediate."""
 
 
-@dataclass(frozen=True)
-class Form:
+class Form(Struct, frozen=True, dict=True):
     """See the module.
 
     Attributes:
@@ -126,8 +125,7 @@ def form_of(inst: Inst, rows: Sequence[Row], lanes: int) -> Form:
     return Form(text, tuple(writing.offsets), tuple(writing.immediates))
 
 
-@dataclass
-class _Writing:
+class _Writing(Struct):
     """A form while it is being written: all rows are computed before any result is stored."""
 
     lanes: int

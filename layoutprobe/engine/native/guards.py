@@ -9,9 +9,9 @@ does not know, and reads that must be defined, are numpy's.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from layoutprobe.engine.native.forms import Form, folds
 from layoutprobe.engine.native.rows import FLAG, Row
@@ -52,8 +52,7 @@ _NONE, _SPREAD, _UNION, _UPWARD, _MOVED, _PICKED = range(6)
 _BY_VALUE = {bitwise_and: 6, bitwise_or: 7, and_or: 8, or3: 9, bit_insert: 10}
 
 
-@dataclass(frozen=True)
-class Guard:
+class Guard(Struct, frozen=True):
     """See the module.
 
     Attributes:
@@ -93,8 +92,7 @@ def guard_of_template(template: Template) -> Guard:
     return Guard((*reads, *moved), writes, _MOVED if moved else _NONE, template.moved)
 
 
-@dataclass(frozen=True)
-class _Law:
+class _Law(Struct, frozen=True):
     """A rule, the sources whose bits it lets through, and which bits of the sources are read."""
 
     rule: int

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
 from functools import cache as remembered
 from pathlib import Path
+
+from msgspec import Struct
 
 from layoutprobe.errors import ProbeError
 
@@ -14,8 +15,7 @@ class UnavailableError(ProbeError):
     """The native engine cannot be had here; the text says why."""
 
 
-@dataclass(frozen=True)
-class Level:
+class Level(Struct, frozen=True):
     """Instruction sets of a processor.
 
     Attributes:

@@ -10,8 +10,9 @@ back from numpy in the middle of a block goes on in the tracking copy.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+
+from msgspec import Struct, field
 
 from layoutprobe.engine.native.forms import IMMEDIATES, OFFSETS, Form
 from layoutprobe.engine.native.guards import EVERY_LANE, Guard
@@ -33,8 +34,7 @@ _IMPLIED = sum(1 << r for r in (SCC, VCC_LO, VCC_LO + 1, EXEC_LO, EXEC_LO + 1))
 """Registers that an instruction may use without naming them."""
 
 
-@dataclass
-class Record:
+class Record(Struct, dict=True):
     """One entry of the interpreter's program.
 
     Attributes:
@@ -78,8 +78,7 @@ class Record:
         return sum(1 << r for r in {register for operand in operands for register in operand.registers()})
 
 
-@dataclass(frozen=True)
-class Lowered:
+class Lowered(Struct, frozen=True):
     """A program as records.
 
     Attributes:
@@ -109,8 +108,7 @@ def lower(steps: Steps) -> Lowered:
     return _Lowering(steps).result()
 
 
-@dataclass
-class _Lowering:
+class _Lowering(Struct, dict=True):
     source: Steps
     records: list[Record] = field(default_factory=list)
     touched: list[int] = field(default_factory=list)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.engine.native.forms import Form
 from layoutprobe.engine.native.template import HIGH_HALF, LOW_HALF, WHOLE, Layout, Line, Template, scalar_of
@@ -18,8 +20,7 @@ _MOVES = 1 << 31
 _BASE = -BASE_ADDRESS & 0xFFFF_FFFF_FFFF_FFFF
 
 
-@dataclass(frozen=True)
-class Access:
+class Access(Struct, frozen=True):
     """A plain load or store, as its mnemonic says; `steps` are the units of the offsets of two places."""
 
     load: bool

@@ -8,9 +8,9 @@ instruction that numpy executes, that is done when its turn comes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.engine.native.accesses import ACCESS_LINE, Rows, Stage, Told
@@ -46,8 +46,7 @@ def walk_of(bound: Bound, waves: WaveMemory, count: int) -> Walk:
     return Walk(bound.lowered.blocks, rows, ran & np.asarray(active.any(axis=2)))
 
 
-@dataclass
-class _Part:
+class _Part(Struct):
     """Waves that go on together, and the block at which they stand."""
 
     pc: int

@@ -7,10 +7,11 @@ Which instructions are rows is decided by their executors (`semantics`); all oth
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.isa.inst import EXEC_LO, SCC, Inst, Operand
 from layoutprobe.machine.program import Executor
@@ -28,8 +29,7 @@ FLAG = "flag"
 _SCC = Operand("s", SCC)
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True):
     """One instruction's computation.
 
     Attributes:

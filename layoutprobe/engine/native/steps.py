@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from layoutprobe.engine.native.forms import Form, form_of, shape_of
 from layoutprobe.engine.native.guards import Guard, guard_of_rows, guard_of_template
@@ -20,8 +21,7 @@ _forms: dict[tuple[object, ...], Form | None] = {}
 _NOTHING = Guard()
 
 
-@dataclass(frozen=True)
-class Watched:
+class Watched(Struct, frozen=True):
     """Of which events observers are told.
 
     C writes down what blocks it runs, and of the accesses of these kinds those that it knows to write down
@@ -37,8 +37,7 @@ class Watched:
     indexed: bool = False
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(Struct, frozen=True):
     """One instruction of a block, ready to be written into a record.
 
     Attributes:
@@ -59,8 +58,7 @@ class Step:
     copies: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class Steps:
+class Steps(Struct, frozen=True, eq=False):
     """The instructions of a program, made ready once for all who watch it in one way or another."""
 
     program: Program

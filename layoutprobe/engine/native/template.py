@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from layoutprobe.engine.native.forms import Form, offset_of
 from layoutprobe.isa.inst import NULL, SCC, VGPR0, Operand
@@ -13,8 +13,7 @@ WHOLE, LOW_HALF, HIGH_HALF, ALL_LANES = range(4)
 _SCC_CODE = 253
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(Struct, frozen=True):
     """What a load or store writes into the log for each of its places; see tell_access in c/memory.h.
 
     Attributes:
@@ -35,8 +34,7 @@ class Line:
         return 4 + 2 * self.lanes + ((self.size + 3) // 4 * self.lanes if self.store else 0)
 
 
-@dataclass(frozen=True)
-class Template:
+class Template(Struct, frozen=True):
     """One instruction's record.
 
     Attributes:
@@ -67,8 +65,7 @@ class Template:
     undefined: int = 0
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """Where registers lie in a wave's state."""
 
     lanes: int
@@ -79,8 +76,7 @@ class Layout:
         return offset_of(operand, self.lanes, self.vgprs_at)
 
 
-@dataclass(frozen=True)
-class Scalar:
+class Scalar(Struct, frozen=True):
     """A scalar operand: a register, or else a number.
 
     Attributes:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe import __version__, arch
@@ -68,8 +69,7 @@ _ENDLESS = 1 << 62
 _ONE, _NONE = Expression.of(1), Expression.of(0)
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """What is checked in a run.
 
     Attributes:
@@ -106,8 +106,7 @@ def asked_for(names: Sequence[str]) -> Asked:
     return Asked(checks, tuple(name for name in chosen if name in HOST))
 
 
-@dataclass
-class _Launches:
+class _Launches(Struct):
     """What came of the launches of one kernel so far."""
 
     kernel: Kernel

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from functools import cached_property
+
+from msgspec import Struct
 
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.codeobj.parameters import signature_of
 from layoutprobe.engine.base import Dispatch
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(Struct, frozen=True, dict=True):
     """Some launches.
 
     Attributes:
@@ -20,7 +21,11 @@ class Choice:
 
     kernels: frozenset[str] = frozenset()
     launches: frozenset[int] = frozenset()
-    _known: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict, compare=False, repr=False)
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, str], frozenset[str]]:
+        """Names that were worked out, by code object and symbol."""
+        return {}
 
     def __bool__(self) -> bool:
         """Somebody asks for less than all."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.checks.conduct import COPY, LAW, LEAK, NAME, UNDEFINED, UNORDERED

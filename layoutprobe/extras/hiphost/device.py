@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from layoutprobe import arch
 from layoutprobe.checks.resources import measure
@@ -49,8 +50,7 @@ class HipError(Exception):
         self.words = words
 
 
-@dataclass(frozen=True, eq=False)
-class Module:
+class Module(Struct, frozen=True, eq=False):
     """A loaded code object.
 
     Attributes:
@@ -64,16 +64,14 @@ class Module:
     base: int
 
 
-@dataclass(frozen=True)
-class Function:
+class Function(Struct, frozen=True):
     """A kernel of a module, by the module's number."""
 
     module: int
     kernel: Kernel
 
 
-@dataclass(frozen=True)
-class Launch:
+class Launch(Struct, frozen=True):
     """What a program launches.
 
     Attributes:
@@ -93,8 +91,7 @@ class Launch:
     observers: tuple[Observer, ...] = ()
 
 
-@dataclass
-class EmulatedDevice:
+class EmulatedDevice(Struct, dict=True):
     """One device of one process.
 
     Attributes:

@@ -13,9 +13,9 @@ from __future__ import annotations
 import mmap
 import os
 from collections import deque
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from layoutprobe.codeobj.kernarg import segment_bytes
 from layoutprobe.codeobj.model import CodeObject
@@ -50,8 +50,7 @@ class NoRoomError(Exception):
     """The memory is full."""
 
 
-@dataclass
-class _Window:
+class _Window(Struct):
     """Offsets in which allocations of one kind lie."""
 
     start: int
@@ -64,8 +63,7 @@ class _Window:
         self.next = self.start
 
 
-@dataclass(frozen=True)
-class Allocation:
+class Allocation(Struct, frozen=True):
     """Some memory.
 
     Attributes:

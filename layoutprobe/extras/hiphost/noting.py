@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.drafting.seen import SeenBuffer, SeenLaunch
@@ -92,8 +93,7 @@ def _values(dispatch: Dispatch) -> tuple[bytes, ...]:
     )
 
 
-@dataclass(frozen=True)
-class _Pointed:
+class _Pointed(Struct, frozen=True):
     """Where a pointer leads.
 
     Attributes:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from layoutprobe.extras.hiphost.heap import Allocation
@@ -43,8 +43,7 @@ class Ordered(enum.IntEnum):
     STREAM_EVENT = 5  # stream, event; the stream waits
 
 
-@dataclass(frozen=True, eq=False)
-class Used:
+class Used(Struct, frozen=True, eq=False):
     """Bytes of an allocation that a piece of work loads or stores.
 
     Attributes:
@@ -71,8 +70,7 @@ class Used:
         return not both or bool(np.logical_and.reduce(both).any())
 
 
-@dataclass(frozen=True, eq=False)
-class Work:
+class Work(Struct, frozen=True, eq=False):
     """A launch, copy or fill.
 
     Attributes:

@@ -5,7 +5,7 @@ LAYOUTPROBE_HIP_PRETEND="devices=2,memory=65536" layoutprobe run -- ./my_hip_tes
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from layoutprobe.errors import UsageError
 from layoutprobe.extras.hiphost.protocol import Error, Op
@@ -17,8 +17,7 @@ _EXPECTED = (
 )
 
 
-@dataclass(frozen=True)
-class Pretence:
+class Pretence(Struct, frozen=True):
     """What differs from the truth.
 
     Attributes:

@@ -11,7 +11,8 @@ import math
 import re
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 HEADER = struct.Struct("<II")
 """Bytes used, and bytes that there are, before the records."""
@@ -65,8 +66,7 @@ def _record(arguments: _Arguments, formats: Mapping[int, str], known: bool) -> s
     return _CONVERSION.sub(lambda found: _converted(found, arguments, known), text)
 
 
-@dataclass(frozen=True)
-class _Field:
+class _Field(Struct, frozen=True):
     """One conversion: flags, width, precision (None: not said), and its letter."""
 
     flags: str

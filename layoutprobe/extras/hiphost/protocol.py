@@ -13,7 +13,8 @@ import json
 import socket
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from layoutprobe.extras.hiphost.heap import BEGIN, SHARED_BEGIN, SHARED_SIZE, SIZE
 from layoutprobe.extras.hiphost.order import Ordered
@@ -169,8 +170,7 @@ def header() -> str:
     return "\n".join([*lines, f"#define SHIM_ERRORS(X) {table}", ""])
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(Struct, frozen=True):
     """What the program asks.
 
     Attributes:

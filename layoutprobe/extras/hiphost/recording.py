@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.codeobj.parameters import signature_of

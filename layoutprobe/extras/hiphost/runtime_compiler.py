@@ -10,8 +10,9 @@ import re
 import struct
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct, field
 
 from layoutprobe.codeobj.container import SHT_DYNSYM, read_container
 from layoutprobe.codeobj.elf import load
@@ -43,8 +44,7 @@ _PASSED_OVER = (
 )
 
 
-@dataclass
-class Compiled:
+class Compiled(Struct):
     """What hipRTC says of a program.
 
     Attributes:
@@ -65,8 +65,7 @@ class Compiled:
         return log, self.code, b"".join(name.encode() + b"\0" for name in self.names)
 
 
-@dataclass
-class _Options:
+class _Options(Struct):
     target: str
     flags: list[str] = field(default_factory=list)
     folders: list[Path] = field(default_factory=list)

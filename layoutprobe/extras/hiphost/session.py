@@ -6,7 +6,9 @@ import socket
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from layoutprobe import arch
 from layoutprobe.arch.processors import hip_version
@@ -63,8 +65,7 @@ _ARITY = {
 Answer = tuple[Sequence[int], bytes]
 
 
-@dataclass
-class Session:
+class Session(Struct, dict=True):
     """A connection.
 
     Attributes:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.errors import ToolchainError, UsageError
@@ -66,8 +67,7 @@ def compile_cuda(
     return CodeObject(toolchain["code_object"], target, {}, (), image=data), toolchain
 
 
-@dataclass(frozen=True)
-class _Nvrtc:
+class _Nvrtc(Struct, frozen=True):
     library: Any
     version: str
     kind: str = "nvrtc"
@@ -93,8 +93,7 @@ class _Nvrtc:
             nvrtc.nvrtcDestroyProgram(program)
 
 
-@dataclass(frozen=True)
-class _Nvcc:
+class _Nvcc(Struct, frozen=True):
     command: str
     version: str
     kind: str = "nvcc"

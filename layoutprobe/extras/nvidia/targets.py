@@ -14,7 +14,8 @@ tests/nvidia has the formulas as the document writes them, shape by shape.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from layoutprobe.arch.base import Arch
 from layoutprobe.arch.fragments import DWORD, Fragment, as_b, fragment, indices

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from functools import partial
 from typing import TextIO
 
+from msgspec import to_builtins
 from rich.text import Text
 
 from layoutprobe.render import data
@@ -69,7 +69,7 @@ def write_json(report: FidelityReport, stream: TextIO) -> None:
         "bundle": report.bundle,
         "digest": report.digest,
         "experiments": [
-            asdict(outcome) | {"verdict": outcome.verdict, "answer": outcome.answer}
+            to_builtins(outcome) | {"verdict": outcome.verdict, "answer": outcome.answer}
             for outcome in report.outcomes
         ],
     }

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.place import Place, SourceLine
 from layoutprobe.render.layout import words
@@ -25,8 +27,7 @@ LONG_FIGURE = 32
 """Characters of a figure that is no number any more."""
 
 
-@dataclass(frozen=True)
-class Spot:
+class Spot(Struct, frozen=True):
     """Where a reviewer has to look.
 
     Attributes:
@@ -43,8 +44,7 @@ class Spot:
         return self.file if self.line is None else f"{self.file}:{self.line}"
 
 
-@dataclass(frozen=True)
-class Open:
+class Open(Struct, frozen=True):
     """Something that could not be decided.
 
     Attributes:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TextIO
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.layouts.dialects import closed_forms
 from layoutprobe.layouts.instruction import InstructionLayout
@@ -19,8 +20,7 @@ from layoutprobe.render.svg import LaneGrid, Slot, field_names, panel_of
 from layoutprobe.render.svg import picture as draw
 
 
-@dataclass(frozen=True)
-class Map:
+class Map(Struct, frozen=True):
     """One operand, ready to be drawn.
 
     Attributes:

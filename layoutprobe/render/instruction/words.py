@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from layoutprobe.layouts.dialects import ClosedForm, closed_forms
 from layoutprobe.layouts.instruction import InstructionLayout
@@ -14,8 +15,7 @@ Lines = list[tuple[str, str]]
 NO_FORM = "no closed form in this dialect reproduces the table"
 
 
-@dataclass(frozen=True, eq=False)
-class Shown:
+class Shown(Struct, frozen=True, eq=False):
     """What of an instruction is shown.
 
     Attributes:

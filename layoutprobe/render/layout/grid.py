@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from layoutprobe.layouts.layout import Layout
 from layoutprobe.render.layout.cells import cell, explain, number_list
@@ -20,8 +21,7 @@ WIDEST_LABEL = 16
 """Beyond this, lanes that look the same are listed four to a line."""
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True):
     """One line of the table.
 
     Attributes:
@@ -39,8 +39,7 @@ class Row:
     merged: bool = False
 
 
-@dataclass(frozen=True)
-class Grid:
+class Grid(Struct, frozen=True):
     """Rows of one wave with their column headings."""
 
     headings: tuple[str, ...]

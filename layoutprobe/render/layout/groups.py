@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.layouts.layout import HOLE
@@ -17,8 +17,7 @@ Tables = list[NDArray[Any]]
 """Arrays [lane, ...] of one wave."""
 
 
-@dataclass(frozen=True)
-class LaneGroup:
+class LaneGroup(Struct, frozen=True):
     """Lanes that share one line.
 
     Attributes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from layoutprobe.layouts.layout import HOLE
 from layoutprobe.report.layout import LdsMap
@@ -12,8 +13,7 @@ MAX_LINES = 32
 """Lines that are shown before the rest is only counted."""
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(Struct, frozen=True):
     """A stretch of cells: one row with ascending columns, one column with ascending rows, or holes."""
 
     first: int

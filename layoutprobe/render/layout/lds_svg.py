@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from layoutprobe.render.layout.lds import Run, runs, text_of
 from layoutprobe.render.svg import EDGE, ROW, Sheet
@@ -14,8 +14,7 @@ GLYPH = 7
 MOST_LINES = 256
 
 
-@dataclass(frozen=True, eq=False)
-class LdsBlock:
+class LdsBlock(Struct, frozen=True, eq=False):
     """The map of LDS on a sheet.
 
     Attributes:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -15,8 +15,7 @@ from layoutprobe.render.look import Mark
 from layoutprobe.report.layout import LayoutReport
 
 
-@dataclass(frozen=True, eq=False)
-class View:
+class View(Struct, frozen=True, eq=False):
     """Selected slots of a report.
 
     Attributes:

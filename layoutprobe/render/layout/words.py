@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from layoutprobe.layouts.layout import HOLE
 from layoutprobe.render.layout.cells import number_list
@@ -18,8 +18,7 @@ Lines = list[tuple[str, str]]
 """(label, sentence) pairs."""
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """The outcome.
 
     Attributes:

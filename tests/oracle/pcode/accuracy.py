@@ -7,14 +7,14 @@ the approximations of f16 it says 0.51 ulp, which is 1 ulp of the correctly roun
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from . import softfloat as sf
 
 
-@dataclass(frozen=True)
-class Accuracy:
+class Accuracy(Struct, frozen=True):
     """The promise for one operation.
 
     Attributes:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from oracle.language import current, remembered
@@ -34,8 +35,7 @@ _UNSUPPORTED = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(Struct, frozen=True):
     """What the instruction leaves behind, as ints; of many lanes, what is their own as object arrays [lane].
 
     Attributes:
@@ -109,8 +109,7 @@ def pseudocode(op_name: str) -> str:
         raise PcodeUnsupported(op_name, "AMD gives no pseudocode") from None
 
 
-@dataclass(frozen=True)
-class _Operation:
+class _Operation(Struct, frozen=True):
     """An operation's text, translated once.
 
     Attributes:

@@ -6,14 +6,13 @@ Every entry replaces the text of an operation. Functions that AMD's language lac
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 _ISA = '"RDNA3.5" Instruction Set Architecture, AMD'
 _LLVM = "LLVM, AMDGPU backend"
 
 
-@dataclass(frozen=True)
-class Correction:
+class Correction(Struct, frozen=True):
     """One replaced text.
 
     Attributes:

@@ -7,7 +7,8 @@ The language is described in "RDNA3.5" Instruction Set Architecture, Reference G
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from .errors import PcodeSyntax
 
@@ -27,8 +28,7 @@ _NUMBER = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Token:
+class Token(Struct, frozen=True):
     """One token: its kind (cast, number, name, op, end) and its text."""
 
     kind: str
@@ -36,8 +36,7 @@ class Token:
     at: int
 
 
-@dataclass(frozen=True)
-class Literal:
+class Literal(Struct, frozen=True):
     """A number as written: `kind` is U, I or F, `width` in bits; a hex literal may also stand for bits."""
 
     kind: str

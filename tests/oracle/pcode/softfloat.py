@@ -7,10 +7,11 @@ that it can judge an emulator which does.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import NamedTuple
+
+from msgspec import Struct
 
 
 class Rounding(Enum):
@@ -20,8 +21,7 @@ class Rounding(Enum):
     TOWARD_ZERO = 3
 
 
-@dataclass(frozen=True)
-class Format:
+class Format(Struct, frozen=True, dict=True):
     """A binary interchange format: `width` bits, of which `fraction` are the stored significand."""
 
     width: int

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from .errors import PcodeFault
@@ -32,8 +33,7 @@ OUTPUTS: dict[str, int] = {
 }
 
 
-@dataclass(frozen=True)
-class Mode:
+class Mode(Struct, frozen=True):
     """The MODE register's part in arithmetic. The defaults are what clang sets for a HIP kernel.
 
     Attributes:
@@ -51,8 +51,7 @@ class Mode:
         return self.denorm32 if width == 32 else self.denorm16_64
 
 
-@dataclass
-class Frame:
+class Frame(Struct):
     """The state of one evaluation, of one lane or of many: what they have of their own are arrays [lane].
 
     Attributes:

@@ -2,44 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from .lexer import Literal
 
 
-@dataclass(frozen=True)
-class Number:
+class Number(Struct, frozen=True):
     """A numeric literal."""
 
     literal: Literal
 
 
-@dataclass(frozen=True)
-class Name:
+class Name(Struct, frozen=True):
     """A register, an input, a constant, a variable or a function."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(Struct, frozen=True):
     """`base.field`: a typed view (`S0.f32`), or a bit of a status register (`WAVE_MODE.IEEE`)."""
 
     base: Expr
     field: str
 
 
-@dataclass(frozen=True)
-class Index:
+class Index(Struct, frozen=True):
     """`base[at]`: an array element, or one bit."""
 
     base: Expr
     at: Expr
 
 
-@dataclass(frozen=True)
-class Slice:
+class Slice(Struct, frozen=True):
     """`base[high : low]`, which reverses the bits if high < low."""
 
     base: Expr
@@ -47,8 +43,7 @@ class Slice:
     low: Expr
 
 
-@dataclass(frozen=True)
-class PartSelect:
+class PartSelect(Struct, frozen=True):
     """`base[low +: width]`."""
 
     base: Expr
@@ -56,16 +51,14 @@ class PartSelect:
     width: Expr
 
 
-@dataclass(frozen=True)
-class Unary:
+class Unary(Struct, frozen=True):
     """`op operand`."""
 
     op: str
     operand: Expr
 
 
-@dataclass(frozen=True)
-class Binary:
+class Binary(Struct, frozen=True):
     """`left op right`."""
 
     op: str
@@ -73,8 +66,7 @@ class Binary:
     right: Expr
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """`test ? yes : no`."""
 
     test: Expr
@@ -82,8 +74,7 @@ class Choice:
     no: Expr
 
 
-@dataclass(frozen=True)
-class Cast:
+class Cast(Struct, frozen=True):
     """`width'kind(operand)`."""
 
     kind: str
@@ -91,31 +82,27 @@ class Cast:
     operand: Expr
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(Struct, frozen=True):
     """`function(arguments)`."""
 
     function: str
     arguments: tuple[Expr, ...]
 
 
-@dataclass(frozen=True)
-class Concat:
+class Concat(Struct, frozen=True):
     """`{ high, ..., low }`."""
 
     parts: tuple[Expr, ...]
 
 
-@dataclass(frozen=True)
-class LambdaExpr:
+class LambdaExpr(Struct, frozen=True):
     """`lambda(a, b) ( body )`; a bare expression as body is its return value."""
 
     parameters: tuple[str, ...]
     body: tuple[Statement, ...]
 
 
-@dataclass(frozen=True)
-class Assign:
+class Assign(Struct, frozen=True):
     """`target = value`; `op` is the binary operator of `+=` and its like, else ""."""
 
     target: Expr
@@ -123,8 +110,7 @@ class Assign:
     value: Expr
 
 
-@dataclass(frozen=True)
-class Declare:
+class Declare(Struct, frozen=True):
     """`declare name : width'kind[count]`; `count` is 0 for a scalar."""
 
     name: str
@@ -133,15 +119,13 @@ class Declare:
     count: int
 
 
-@dataclass(frozen=True)
-class If:
+class If(Struct, frozen=True):
     """Tests in order, each with its statements; the test of `else` is None."""
 
     branches: tuple[tuple[Expr | None, tuple[Statement, ...]], ...]
 
 
-@dataclass(frozen=True)
-class For:
+class For(Struct, frozen=True):
     """`for name in first : last do body endfor`, both ends included."""
 
     name: str
@@ -150,20 +134,17 @@ class For:
     body: tuple[Statement, ...]
 
 
-@dataclass(frozen=True)
-class Break:
+class Break(Struct, frozen=True):
     """Leaves the innermost loop."""
 
 
-@dataclass(frozen=True)
-class Return:
+class Return(Struct, frozen=True):
     """Ends a lambda with a value."""
 
     value: Expr
 
 
-@dataclass(frozen=True)
-class Evaluate:
+class Evaluate(Struct, frozen=True):
     """An expression for its effect: `nop()`."""
 
     value: Expr

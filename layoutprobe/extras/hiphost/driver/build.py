@@ -9,8 +9,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from layoutprobe.codeobj.bundle import bundle
 from layoutprobe.errors import ToolchainError, UsageError
@@ -61,8 +62,7 @@ def build(job: Job) -> int:
     return 0
 
 
-@dataclass
-class _Build:
+class _Build(Struct):
     job: Job
     host: Host
     scratch: Path

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from layoutprobe.codeobj.container import SHT_SYMTAB, read_container
 from layoutprobe.errors import CodeObjectError, ToolchainError
@@ -22,8 +23,7 @@ _CPP = ("_ZSt", "_ZNSt", "_ZNKSt", "_Zn", "_Zd", "_ZTV", "_ZTI", "_ZTS", "__cxa_
 _NOT_CPP = ("__cxa_atexit", "__cxa_finalize")  # of the C library
 
 
-@dataclass(frozen=True)
-class Host:
+class Host(Struct, frozen=True):
     """What compiles for the host and links.
 
     Attributes:

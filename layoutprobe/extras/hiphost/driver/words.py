@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from layoutprobe.arch import DEFAULT
 from layoutprobe.errors import UsageError, did_you_mean
@@ -62,16 +63,14 @@ _PASSED_LIBRARIES = ("-lamdhip64", "-lhiprtc", "-lhip_hcc", "-lhsa-runtime64")
 _RESPONSE_DEPTH, _RESPONSE_BYTES = 8, 4 << 20
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(Struct, frozen=True):
     """A source, and the language that it is in: "hip", "c", "c++" or an assembler's."""
 
     path: str
     language: str
 
 
-@dataclass
-class Job:
+class Job(Struct):
     """What one command line asks for.
 
     Attributes:
