@@ -191,7 +191,10 @@ def _outermost(
 ) -> list[tuple[Region, dict[int, list[Rewrite]]]]:
     """Regions that lie in no other, in order, with the changes of those in them."""
     found: list[tuple[Region, dict[int, list[Rewrite]]]] = []
-    for region, members in sorted(regions.items(), key=lambda pair: (pair[0].start, -pair[0].end)):
+    added = {region for region in regions if region.start == region.end}
+    for region, members in sorted(
+        regions.items(), key=lambda pair: (pair[0].start, pair[0] not in added, -pair[0].end)
+    ):
         if found and region.start < found[-1][0].end:
             if region.end <= found[-1][0].end:
                 for number, rewrites in members.items():
@@ -221,6 +224,8 @@ def region_of(source: Source, rewrite: Rewrite, *, in_macro: bool = False) -> Re
     first, last = touched[0], touched[-1]
     statement = source.around(first)
     if ";" in rewrite.text and rewrite.start == rewrite.end:  # a statement more, before or behind one
+        if _is_between(source, rewrite) and (in_macro or _is_in_function(source, statement)):
+            return Region(rewrite.start, rewrite.start, is_statement=True)
         after = first and tokens[touched[0] - 1].text == ";" and tokens[touched[0]].start > rewrite.start
         return _whole(source, source.around(first - 1) if after else statement, rewrite)
     if not (statement.start <= first and last < statement.stop):
@@ -245,6 +250,18 @@ def region_of(source: Source, rewrite: Rewrite, *, in_macro: bool = False) -> Re
         if not inside:
             return _whole(source, statement, rewrite)
         first, last = parent, source.partner[parent]
+
+
+def _is_between(source: Source, rewrite: Rewrite) -> bool:
+    """Whether a change adds whole statements where one has ended, or a block begins: these are chosen alone."""
+    at = next((i for i, t in enumerate(source.tokens) if t.start >= rewrite.start), 0)
+    words, follows = source.tokens[max(at - 1, 0) : at], source.tokens[at : at + 1]
+    stands = bool(words) and words[0].text in (";", "{", "}") and words[0].end <= rewrite.start
+    stands = stands and "#pragma" not in source.text[words[0].end : rewrite.start]
+    block = source.parent[at] if at < len(source.parent) else -1
+    inside = block >= 0 and source.tokens[block].text == "{"
+    whole = rewrite.text.strip().endswith((";", "}")) and rewrite.text.count("{") == rewrite.text.count("}")
+    return stands and inside and whole and bool(follows) and follows[0].text not in ("else", "while")
 
 
 def _is_of_compiler(source: Source, statement: range, at: int) -> bool:

@@ -47,12 +47,19 @@ def test_the_smallest_that_can_be_chosen_is(old: str, new: str, near: str, chose
     assert TEXT[region.start : region.end] == chosen
 
 
-@pytest.mark.parametrize(("at", "text"), [("tile[row", "y = {}; "), ("\n  }\n  g", "\n    h();")])
-def test_a_statement_more_is_chosen_with_the_one_beside_it(at: str, text: str) -> None:
+@pytest.mark.parametrize(
+    ("at", "text"), [("tile[row", "y = {}; "), ("\n  }\n  g", "\n    h();"), ("const int row", "h();\n  ")]
+)
+def test_a_statement_more_is_chosen_by_itself(at: str, text: str) -> None:
+    """Also before a declaration, and a loop with a block: neither can be chosen."""
     start = TEXT.index(at)
-    region = region_of(Source(TEXT), Rewrite(start, start, text, "series"))
+    added = Rewrite(start, start, text, "series")
+    region = region_of(Source(TEXT), added)
     assert region is not None
-    assert TEXT[region.start : region.end] == "tile[row][chunk] = x[k];"
+    assert (region.start, region.end, region.is_statement) == (start, start, True)
+    new = combined(TEXT, {7: added, 8: change("n / 4", "n / 8")})
+    assert new.chosen == {7, 8}
+    assert f"if (lp_n == 7) {{ {text} }}" in new.text
 
 
 def test_a_declaration_is_not_chosen_as_a_whole() -> None:
