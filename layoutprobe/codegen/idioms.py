@@ -65,6 +65,10 @@ def bounds(spot: Spot) -> Iterator[Rewrite]:
             if loose and step and spot.source.tokens[spot.within.start].text == "for":
                 text = f"{spot.text(left)} + {step} {loose} {spot.text(right)}"
                 yield spot.replace(node.first, node.last, text, "bounds")
+            if sign == "<=" and step and spot.source.tokens[spot.within.start].text == "for":
+                for name in _all_there_are(spot):
+                    new = spot.replace(node.first, node.last, f"{spot.text(left)} < {name}", "bounds")
+                    yield replace(new, rank=0.5)
             for name in _loop_variables(spot):
                 used = {one.text for one in spot.scope.operands if node.first <= one.first < node.last}
                 if name not in used and name in _used_below(spot):
@@ -72,10 +76,19 @@ def bounds(spot: Spot) -> Iterator[Rewrite]:
                     yield replace(added, rank=0.2 if sign in ("<", ">=") else 1.0)
 
 
+def _all_there_are(spot: Spot) -> list[str]:
+    """Integer constants of the file, the nearest first."""
+    known = spot.scope.outside.keys()
+    return [name for name, one in spot.names.items() if name in known and one.sort == "integer"][
+        :_MOST_EXTENTS
+    ]
+
+
 def _step(spot: Spot) -> str:
     """By how much a loop goes on."""
-    found = re.search(r"\+=\s*([\w.]+)\s*\)$", spot.source.slice(spot.within.start, spot.within.stop))
-    return found[1] if found else ""
+    head = spot.source.slice(spot.within.start, spot.within.stop)
+    found = re.search(r"\+=\s*([\w.]+)\s*\)", head)
+    return found[1] if found else "1" if re.search(r"\+\+\w+\s*\)|\w\+\+\s*\)", head) else ""
 
 
 def _loop_variables(spot: Spot) -> list[str]:

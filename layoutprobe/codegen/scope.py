@@ -315,9 +315,11 @@ def _holds_declarations(source: Source, i: int) -> bool:
         return opened < 0 and any(source.tokens[j].text == "template" for j in range(max(i - 12, 0), i))
     close = source.partner.get(opened, len(source.tokens))
     follows = source.tokens[close + 1].text if close + 1 < len(source.tokens) else ""
-    return follows in ("{", "->", "const", "mutable") or (
-        opened > 0 and source.tokens[opened - 1].text == "for"
-    )
+    return follows in _BEHIND_PARAMETERS or (opened > 0 and source.tokens[opened - 1].text == "for")
+
+
+_BEHIND_PARAMETERS = ("{", "->", "const", "mutable", "noexcept", "override", ":")
+"""What may follow them: of a constructor, what its members begin with."""
 
 
 def _is_type(source: Source, first: int, last: int) -> bool:

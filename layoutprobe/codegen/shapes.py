@@ -160,8 +160,9 @@ def _of_one_term(spot: Spot, node: Node) -> Iterator[Rewrite]:
         one, sign, other = spot.text(inner.parts[0]), spot.operator(inner, 1), spot.text(inner.parts[1])
         if nth and spot.operator(node, nth) != "*":
             continue
-        yield spot.replace(first, node.last, f"({before} {one} {behind} {sign} {other})", "brackets")
-        yield spot.replace(first, node.last, f"({one} {sign} {before} {other} {behind})", "brackets")
+        scaled = (" ".join(text for text in (before, term, behind) if text) for term in (one, other))
+        for text in (f"({next(scaled)} {sign} {other})", f"({one} {sign} {next(scaled)})"):
+            yield spot.replace(first, node.last, text, "brackets")
 
 
 _MOST_FACTORS = 3

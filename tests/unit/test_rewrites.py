@@ -348,6 +348,17 @@ SMALL = (
         "void f(int i, int rows, int B) { const int first = i / B * B; const int high = min(B, rows - first);"
         " g(first, high); }",
     ),
+    (
+        "(t % S) * D;",
+        "t * D;",
+        "struct Rows {\n  float *at_;\n"
+        "  Rows(float *p, int t, int S, int D) : at_(nullptr) { at_ = p + (t % S) * D; }\n};",
+    ),
+    (
+        "w < BM;",
+        "w <= wave;",
+        "void f(int wave, float sum) { for (int w = 0; w < BM; ++w) sum += part[w]; g(wave, sum); }",
+    ),
     ("a * s + b;", "(a + b) * s;", "float f(float a, float b, float s) { return a * s + b; }"),
     (
         "q.x, 1);\n  u(b, 8, q.y",
