@@ -27,7 +27,7 @@ def by_values(
         covered: what was seen all the same.
         metrics: of the check.
     """
-    from layoutprobe.trace.by_values import shown_elements  # what can be followed needs none
+    from layoutprobe.trace.shown_elements import shown_elements  # what can be followed needs none
 
     if shown := shown_elements(subject):
         return check.holds(

@@ -31,10 +31,9 @@ from layoutprobe.solver.hypotheses import HYPOTHESES
 from layoutprobe.solver.suspect import Suspect
 from layoutprobe.trace.executed import executed
 from layoutprobe.trace.places import loop_around, where
-from layoutprobe.trace.products import right_to_the_unit
 from layoutprobe.trace.routes import taken_from_lds
 from layoutprobe.trace.stores import owners_of, writer_of
-from layoutprobe.trace.subject import RunSpec, RunStoppedError, Subject
+from layoutprobe.trace.subject import RunSpec, Subject
 
 Ints = NDArray[np.int64]
 
@@ -43,8 +42,6 @@ OTHER_MATRIX = "other-matrix"
 _RUNS, _RUNS_OF_A_LINE = 4, 96
 """Runs with a selector that are made for a matrix: each asks for as many k as D has columns, or rows; and where that
 is one."""
-_RUNS_TO_DECIDE = 32
-"""As many of a small size, where nothing else decides."""
 _MOSTLY = 0.5
 """Share of elements that must be known for a diagnosis."""
 _FETCHED = 0.9
@@ -53,7 +50,7 @@ _NAMES = ("transposed", "leading-dimension", "shifted", "folded", "k-exchanged",
 _LAST = (LINE_ORDER,)
 """What explains most is asked last."""
 _TILES = (16, 32, 8)
-_KEEP = ("", "relu")
+KEEP = ("", "relu")
 """Activations that leave numbers of elements as they are. Of what else an epilogue reads, scales are 1, others 0."""
 
 
@@ -120,7 +117,10 @@ def used_elements(subject: Subject) -> UsedElements | None:
 
 def _used(subject: Subject) -> UsedElements | None:
     contract = subject.contract
-    if not isinstance(contract, Gemm) or not _shows_elements(subject, contract):
+    if not isinstance(contract, Gemm) or contract.split_k or contract.activation not in KEEP:
+        return None
+    shapes = [subject.binding.buffers[name].shape for name in (contract.a, contract.b, contract.d)]
+    if any(len(shape) != 2 for shape in shapes):
         return None
     if (lost := _never_loaded(subject, contract)) is not None:
         return lost
@@ -128,39 +128,6 @@ def _used(subject: Subject) -> UsedElements | None:
     return (
         _stored(subject, contract, seen) or _lines(subject, contract, seen) or _depth(subject, contract, seen)
     )
-
-
-def _shows_elements(subject: Subject, contract: Gemm) -> bool:
-    """An element of D is one of A or B where the other one selects."""
-    shapes = [subject.binding.buffers[name].shape for name in (contract.a, contract.b, contract.d)]
-    return not contract.split_k and contract.activation in _KEEP and all(len(shape) == 2 for shape in shapes)
-
-
-def shown_elements(subject: Subject) -> str:
-    """In words, that outputs show each element of A and B once, where it belongs; "" where they do not, or something
-    is wrong with them on small integers."""
-    return subject.once(_shown)
-
-
-def _shown(subject: Subject) -> str:
-    contract = subject.contract
-    if (
-        not isinstance(contract, Gemm)
-        or not _shows_elements(subject, contract)
-        or not right_to_the_unit(subject)
-    ):
-        return ""
-    runs = _RUNS_TO_DECIDE if subject.small else 0
-    try:
-        seen = [_seen(subject, contract, matrix, runs) for matrix in "AB"]
-    except RunStoppedError:
-        return ""
-    if not all((one.known & (one.times == 1) & ~one.wrong).all() for one in seen):
-        return ""
-    depth = seen[0].shape[1]
-    counts = {np.unique(one.col if one.matrix == "A" else one.row).size for one in seen}
-    k = "every k" if counts == {depth} else f"{min(counts)} of {depth} k"
-    return f"where one factor selects, {contract.d} shows each element of the other in its place, at {k}"
 
 
 def _never_loaded(subject: Subject, contract: Gemm) -> UsedElements | None:
@@ -202,21 +169,25 @@ def _stored(subject: Subject, contract: Gemm, seen: list[_Seen]) -> UsedElements
     )
 
 
-def _seen(subject: Subject, contract: Gemm, matrix: str, least: int = 0) -> _Seen:
-    """`least`: so many runs are made for each matrix where it takes them."""
+def selected(subject: Subject, contract: Gemm, matrix: str, least: int = 0) -> list[int]:
+    """The first k of each run that shows elements of a matrix; `least`: so many are made where it takes them."""
+    m, n = subject.binding.buffers[contract.d].shape[-2:]
+    depth, step = subject.binding.buffers[contract.a].shape[-1], n if matrix == "A" else m
+    firsts = [*range(0, depth, step)]
+    runs = max(least, _RUNS if step > 1 else _RUNS_OF_A_LINE)
+    return firsts if len(firsts) <= runs else [*firsts[: runs - 1], depth - step]
+
+
+def _seen(subject: Subject, contract: Gemm, matrix: str) -> _Seen:
     name = contract.a if matrix == "A" else contract.b
     shape = subject.binding.buffers[name].shape
     m, n = subject.binding.buffers[contract.d].shape
     depth = shape[1] if matrix == "A" else shape[0]
-    step = n if matrix == "A" else m
-    firsts = [*range(0, depth, step)]
-    runs = max(least, _RUNS if step > 1 else _RUNS_OF_A_LINE)
-    firsts = firsts if len(firsts) <= runs else [*firsts[: runs - 1], depth - step]
     code = numbers_of(subject.binding, name)
     number, times, rows, cols = [], [], [], []
     i, j = np.indices((m, n))
-    for first in firsts:
-        at, found = _decoded(subject, contract, code, name, first)
+    for first in selected(subject, contract, matrix):
+        at, found = decoded(subject, contract, code, name, first)
         number.append(at)
         times.append(found)
         k = ((j if matrix == "A" else i) + first) % depth
@@ -225,7 +196,7 @@ def _seen(subject: Subject, contract: Gemm, matrix: str, least: int = 0) -> _See
     return _Seen(matrix, (shape[0], shape[1]), *map(np.stack, (number, times, rows, cols)))
 
 
-def _decoded(subject: Subject, contract: Gemm, code: DigitCode, name: str, first: int) -> tuple[Ints, Ints]:
+def decoded(subject: Subject, contract: Gemm, code: DigitCode, name: str, first: int) -> tuple[Ints, Ints]:
     """Numbers of the elements that D shows, and how often each was added: 0 where D is 0."""
     digits, often = [], []
     for digit in range(code.digits):
@@ -235,12 +206,7 @@ def _decoded(subject: Subject, contract: Gemm, code: DigitCode, name: str, first
             values = values - run.beta * np.asarray(run.inputs[contract.c], np.float64)
         values = values / run.alpha
         whole = np.where(
-            (run.undefined.get(contract.d, 0) == 0)
-            & np.isfinite(values)
-            & (values == np.rint(values))
-            & (values >= 0),
-            values,
-            -1,
+            np.isfinite(values) & (values == np.rint(values)) & (values >= 0), values, -1
         ).astype(np.int64)
         # Digits are odd numbers: what is even was added twice.
         twice = np.where((whole > 0) & (whole % 2 == 0), 2, 1)

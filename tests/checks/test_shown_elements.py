@@ -42,6 +42,31 @@ def test_outputs_decide_where_operands_cannot_be_followed(tmp_path: Path, name: 
     assert why in reason
 
 
+BATCHED = """
+    { name = "A", role = "in", dtype = "f32", shape = ["G", "M", "K"], matrix = "A" },
+    { name = "B", role = "in", dtype = "f32", shape = [SHARED"K", "N"], matrix = "B" },
+    { name = "C", role = "out", dtype = "f32", shape = ["G", "M", "N"], matrix = "C" },"""
+
+
+@pytest.mark.parametrize(
+    ("shared", "offset", "right"),
+    [("", "", True), ('"G", ', "B += blockIdx.z * K * N; ", True), ('"G", ', "", False)],
+)
+def test_batches_are_told_apart(tmp_path: Path, shared: str, offset: str, right: bool) -> None:
+    begin = "  float8 acc = {};"
+    edit = (begin, f"A += blockIdx.z * M * K; C += blockIdx.z * M * N; {offset}\n{begin}")
+    results = checked(
+        tmp_path,
+        edited((KERNELS / "gemm_three_products.hip").read_text(), [edit]),
+        BATCHED.replace("SHARED", shared) + SIZES,
+        grid='["(N + 15) // 16", "(M + 15) // 16", "G"]',
+        block=32,
+        sizes=("G = 3, M = 5, N = 7, K = 18",),
+        contract='kind = "gemm" }\ntolerance = { absolute = 1e-3, relative = 1e-3',
+    )
+    assert ({result.status for result in results.values()} == {"holds"}) == right, results
+
+
 def test_a_step_that_is_skipped_for_its_first_column_is_not_green(tmp_path: Path) -> None:
     """Random numbers hold no column of zeros: values are right, and only inputs that select show it."""
     results = results_of(tmp_path, (FIRST, SKIPS.format(1) + FIRST))
