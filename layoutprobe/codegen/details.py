@@ -120,6 +120,19 @@ def _steps_by(spot: Spot, step: str) -> Iterator[str]:
                         yield spot.source.tokens[node.parts[0].last - 1].text
 
 
+def shared(spot: Spot) -> Iterator[Rewrite]:
+    """An expression as another one of the statement that begins or ends alike: `i + ahead` for `i + 1`."""
+    pairs = [
+        node for node in spot.tree.walk() if node.kind in ("sum", "product", "shift") and len(node.parts) == 2
+    ]
+    for one in pairs:
+        for other in pairs:
+            same = one.kind == other.kind and spot.operator(one, 1) == spot.operator(other, 1)
+            alike = any(spot.text(a) == spot.text(b) for a, b in zip(one.parts, other.parts, strict=True))
+            if same and alike and spot.start(one) == one.first:
+                yield spot.replace(one.first, one.last, spot.text(other), "shared")
+
+
 def next_to(spot: Spot) -> Iterator[Rewrite]:
     """A word exchanged with that of the next statement, where the two differ in few."""
     source, tokens, own = spot.source, spot.source.tokens, spot.within

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from layoutprobe.codegen.additions import barriers, factors, lacking, terms_more, units
-from layoutprobe.codegen.details import both, clamps, masks, next_to, signs, tables
+from layoutprobe.codegen.details import both, clamps, masks, next_to, shared, signs, tables
 from layoutprobe.codegen.expressions import (
     Rewrite,
     Spot,
@@ -361,6 +361,7 @@ KINDS: Mapping[str, Kind] = {
     "signs": Kind(signs, 3.0, 0.3),
     "clamps": Kind(clamps, 3.2, 0.15),
     "next": Kind(next_to, 2.9, 0.2),
+    "shared": Kind(shared, 2.8, 0.2),
     "both": Kind(both, 3.6, 0.3),
 }
 """Each kind of change, by name."""

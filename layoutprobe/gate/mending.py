@@ -36,7 +36,7 @@ from layoutprobe.gate.build import Built
 from layoutprobe.gate.copies import SourceCopy
 from layoutprobe.gate.source_edits import SourceEdit, SourceEdits
 from layoutprobe.gate.tally import Tally
-from layoutprobe.gate.trying import Mended, Trials
+from layoutprobe.gate.trying import Change, Mended, Trials
 from layoutprobe.gate.variants import LARGE, TOGETHER, Variants
 from layoutprobe.manifest.files import ASSEMBLY
 from layoutprobe.manifest.model import KernelCase
@@ -86,10 +86,12 @@ class Held(Struct, frozen=True):
     Attributes:
         edit: the change.
         unlisted: what goes wrong with it at others.
+        longer: some wave has several times as much to do with it.
     """
 
     edit: SourceEdit
     unlisted: tuple[Unlisted, ...]
+    longer: bool = False
 
     def may_lead(self, findings: Sequence[Finding]) -> bool:
         """Nothing goes wrong at other sizes, or nothing but what a right kernel may have: it bears no larger size.
@@ -266,7 +268,10 @@ class Mender:
         self._judged += 1
         self.spent += _JUDGED
         verdict = self._verdict(edit)
-        return Held(edit, verdict.unlisted) if verdict is not None and verdict.exit_code == 0 else None
+        if verdict is None or verdict.exit_code:
+            return None
+        longer = trials is not None and trials.is_much_longer(*_as_built(built))
+        return Held(edit, verdict.unlisted, longer)
 
     def _compile(self, edit: SourceEdit) -> Built | None:
         """What a change compiles to; None where it does not."""
@@ -300,9 +305,7 @@ class Mender:
     def _by_runs(self, built: Built, trials: Trials) -> bool:
         """Whether every output of every run is right."""
         self.spent += _DECODED * len(trials.first.subject.insts) + trials.first.cost()
-        backend = EmulatorBackend(engine=make_engine(NUMPY))
-        change = {"code": built.code, "kernel": built.kernel.name}
-        return trials.right(lambda _: change, backend)
+        return trials.right(*_as_built(built))
 
     def _by_check(self, edit: SourceEdit, built: Built) -> bool:
         """Asks the check that found what is wrong whether it still does, at the first size that shows it."""
@@ -341,6 +344,12 @@ class Mender:
             sizes=len(self.case.sizes),
             unlisted=held.unlisted,
         )
+
+
+def _as_built(built: Built) -> tuple[Change, EmulatorBackend]:
+    """What a change is compiled to in place of the kernel's code, and where it runs."""
+    change = {"code": built.code, "kernel": built.kernel.name}
+    return (lambda _: change), EmulatorBackend(engine=make_engine(NUMPY))
 
 
 def _running(copy: SourceCopy, batch: Sequence[SourceEdit]) -> Iterator[Variants]:
@@ -392,13 +401,16 @@ def source_changes(
     for one in mender.holding(edits, trials, goes_on):
         if one.may_lead(findings):
             held.append(one)
-            bound = bound if _is_extent(one, mender.case) else min(bound, mender.tried + _AFTER)
-    likely = [one for one in held if not _is_extent(one, mender.case)]
+            bound = bound if _is_doubtful(one, mender.case) else min(bound, mender.tried + _AFTER)
+    likely = [one for one in held if not _is_doubtful(one, mender.case)]
     return sorted(likely or held, key=lambda one: len(one.unlisted))
 
 
-def _is_extent(held: Held, case: KernelCase) -> bool:
-    """Whether a change brings a number that is an extent at some size: it may hold for that alone."""
+def _is_doubtful(held: Held, case: KernelCase) -> bool:
+    """Whether a change brings a number that is an extent at some size, and may hold for it alone; or makes a wave do
+    what others should."""
+    if held.longer:
+        return True
     extents = {value for size in case.sizes for value in size.values()}
     return any(
         int(number) in extents for number in re.findall(r"(?<![\w.])\d{1,9}\b(?!\.)", held.edit.rewrite.text)

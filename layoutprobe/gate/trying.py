@@ -35,6 +35,8 @@ _LONGER = 8
 """How many times as many instructions a program of many changes may issue: it asks which it is to execute."""
 _UNSEEN = 200_000
 """Instructions that a wave may have had before it, where a fault ended the kernel as it is."""
+_MUCH = 2
+"""How many times as long a run is with a change that is doubted for that."""
 BYTES = 1 << 22
 """Of all buffers of a size at which changes are tried."""
 
@@ -230,6 +232,17 @@ class Trials:
         ):
             return True
         return is_right(first.beside(found, spec)) and self.right_elsewhere(change, backend, longer)
+
+    def is_much_longer(self, change: Change, backend: WatchedBackend) -> bool:
+        """Whether some wave has several times as much to do with a change: one does what others should, perhaps."""
+        first = self.first
+        if first.unseen:
+            return False
+        spec = first.specs[0]
+        ready = first.prepared(spec)
+        launch = replace(ready.launch, budget=_MUCH * first.work.longest, **change(ready))
+        fault = first.runner.tried(ready, launch, backend).fault
+        return fault is not None and fault.kind == "budget"
 
     def right_elsewhere(self, change: Change, backend: WatchedBackend | None = None, longer: int = 1) -> bool:
         """The same of all runs but the first at the first size."""

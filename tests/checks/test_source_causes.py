@@ -89,6 +89,22 @@ def test_what_holds_at_the_listed_sizes_by_chance_does_not_mislead(
     assert "with `K` in place of `M` all is right" in first(judged(folder)).what
 
 
+def test_a_change_with_which_a_wave_has_much_more_to_do_is_doubted(
+    folder: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One workgroup does all, perhaps: what holds as well comes first, and without such it is told."""
+    longer = (
+        f"{{ volatile int often = 6; float x = sum; for (int n = 0; n < often; ++n) {{ sum = x; {RIGHT} }}}}"
+    )
+    offers(monkeypatch, longer)
+    assert "often" in first(judged(folder)).what
+    offers(monkeypatch, longer, RIGHT)
+    found = first(judged(folder))
+    assert "with `K` in place of `M` all is right" in found.what
+    assert "often" not in found.what
+
+
 def test_what_no_larger_size_bears_with_it_may_still_be_meant(
     folder: Path,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,

@@ -359,6 +359,11 @@ SMALL = (
         "w <= wave;",
         "void f(int wave, float sum) { for (int w = 0; w < BM; ++w) sum += part[w]; g(wave, sum); }",
     ),
+    (
+        "ring[(i + ahead) % 3]",
+        "ring[(i + 1) % 3]",
+        "void f(int i, int n, int ahead) { if (i + ahead < n) bring(ring[(i + ahead) % 3], i + ahead); }",
+    ),
     ("a * s + b;", "(a + b) * s;", "float f(float a, float b, float s) { return a * s + b; }"),
     (
         "q.x, 1);\n  u(b, 8, q.y",
