@@ -60,12 +60,16 @@ def _unlike(spot: Spot, one: Operand, other: Known) -> float:
     score += _EXTENT * (heads <= {*BUILTIN} and len(heads & {"blockDim", "gridDim"}) == 1)
     score -= _AXIS * (one.text.partition(".")[0] in BUILTIN and other.text[:-1] == one.text[:-1])
     score += 0.8 * (_is_size(spot, one.text) != _is_size(spot, other.text))
+    divides = spot.source.tokens[one.first - 1].text == "/" and one.first > 0
+    score -= _MEAN * (divides and re.split(r"\.|->", other.text)[-1] in spot.scalars)
     return score + 1.0 * (spot.source.tokens[one.first].kind == "number")
 
 
 _NEAR = 40.0
 _AXIS = 0.5
 """How much likelier the other coordinate is meant: a kernel has few of them."""
+_MEAN = 1.5
+"""How much likelier an extent that the kernel is given is meant where something is divided: a mean is over all."""
 _EXTENT = 2.0
 """How much unlikelier an extent is meant by an index, or the reverse: with all as its share one workgroup does it."""
 

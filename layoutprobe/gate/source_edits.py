@@ -220,6 +220,7 @@ _ORDERS: Sequence[tuple[str, tuple[str, ...]]] = (
     ("races/lost-store", ("atomic", "names", "terms", "numbers")),
     ("races/", ("barriers", "parity")),
     ("lds-safety/undefined-read", ("barriers", "parity")),
+    ("lds-safety/out-of-bounds", ("both", "borrow", "names", "numbers", "operators", "terms")),
     ("lds-safety/", ("borrow", "names", "numbers", "operators", "terms")),
     ("numerics/wrong-factor", ("factors", "swap")),
     ("numerics/wrong-epilogue", ("factors", "swap")),

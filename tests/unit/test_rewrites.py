@@ -421,6 +421,16 @@ def test_the_right_text_of_a_small_function_is_offered(right: str, wrong: str, f
     assert any(words(one.apply(mistaken)) == words(text) for spot in found for one in offered(spot)[:FIRST])
 
 
+def test_a_mean_is_over_an_extent_that_the_kernel_is_given() -> None:
+    text = (
+        HEAD
+        + "float f(int K, float s, float eps) { for (int i = 0; i < K; ++i) s += g(i); return rsqrtf(s / K + eps); }"
+    )
+    wrong = text.replace("s / K", "s / blockDim.x")
+    found = [words(one.apply(wrong)) for one in offered(spot_of(wrong, wrong.index("rsqrtf")))]
+    assert words(text) in found[:16]
+
+
 def test_the_same_mistake_in_two_statements_is_one_change() -> None:
     lines = "    s[(2 * v + hi) * L + l] = p0;\n    s[(2 * v + hi) * L + 16 + l] = p1;\n"
     text = f"void f(int v, int hi, int l, float* s) {{ for (;;) {{\n{lines}  }} }}"
