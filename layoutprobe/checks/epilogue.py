@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.checks.base import Check
-from layoutprobe.checks.by_values import by_values
+from layoutprobe.checks.by_values import by_values, right_all_the_same
 from layoutprobe.checks.faults import fault_rules
 from layoutprobe.manifest.binding import BoundBuffer
 from layoutprobe.manifest.model import Gemm
@@ -33,7 +33,7 @@ from layoutprobe.trace.comparisons import require_doubt, wrong_on_integers
 from layoutprobe.trace.culprits import Culprit, culprits_of
 from layoutprobe.trace.places import vector, where, who_was
 from layoutprobe.trace.problem import NoProductError, require_product
-from layoutprobe.trace.products import plain_product, right_to_the_unit
+from layoutprobe.trace.products import plain_product
 from layoutprobe.trace.stores import handed_over, missing_tiles, narrow_stores, storing, strays, writers
 from layoutprobe.trace.subject import Subject, UndecidedError
 
@@ -119,13 +119,13 @@ def run(subject: Subject) -> CheckResult:
         astray = list(_slot_findings(subject, analysis, stores))
         if analysis.astray.size and not astray and not findings:
             astray = [_of_another(subject, analysis, stores)]
-        if astray and right_to_the_unit(subject):
+        if astray and right_all_the_same(subject):
             if not findings:
                 return by_values(
                     CHECK,
                     subject,
                     "what is added up is computed on the way, and does not say where it belongs "
-                    f"({astray[0].what}); the values are right to the last integer",
+                    f"({astray[0].what}); the values are right",
                     covered=covered,
                 )
             astray = []

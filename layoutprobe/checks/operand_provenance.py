@@ -12,7 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from layoutprobe.checks.base import Check
-from layoutprobe.checks.by_values import by_values
+from layoutprobe.checks.by_values import by_values, right_all_the_same
 from layoutprobe.manifest.model import Gemm
 from layoutprobe.numbers.distinct import distinct
 from layoutprobe.observe.clashes import LdsRecord
@@ -46,7 +46,6 @@ from layoutprobe.trace.load_path import related
 from layoutprobe.trace.parts import Sums
 from layoutprobe.trace.places import loop_around, where, who_was
 from layoutprobe.trace.problem import NoProductError
-from layoutprobe.trace.products import right_to_the_unit
 from layoutprobe.trace.stores import handed_over, writer_of
 from layoutprobe.trace.subject import Subject, UndecidedError
 
@@ -154,13 +153,14 @@ def run(subject: Subject) -> CheckResult:
     counts, doubts = _count_findings(subject, analysis)
     if not findings:
         findings += counts or wrong_beginnings(subject, analysis)
-    if findings and (not right_to_the_unit(subject) or any(f.name in _SHOWS_ELSEWHERE for f in findings)):
+    elsewhere = any(found.name in _SHOWS_ELSEWHERE for found in findings)
+    if findings and (elsewhere or not right_all_the_same(subject)):
         return CHECK.found(findings)
     if findings:
         return by_values(
             CHECK,
             subject,
-            "the values are right to the last integer, and operands are no elements of A and B, or not those that "
+            "the values are right, and operands are no elements of A and B, or not those that "
             f"are stored: they are computed on the way ({findings[0].what})",
         )
     doubts += _doubts(subject, analysis)

@@ -50,7 +50,7 @@ _NAMES = ("transposed", "leading-dimension", "shifted", "folded", "k-exchanged",
 _LAST = (LINE_ORDER,)
 """What explains most is asked last."""
 _TILES = (16, 32, 8)
-KEEP = ("", "relu")
+_KEEP = ("", "relu")
 """Activations that leave numbers of elements as they are. Of what else an epilogue reads, scales are 1, others 0."""
 
 
@@ -117,7 +117,7 @@ def used_elements(subject: Subject) -> UsedElements | None:
 
 def _used(subject: Subject) -> UsedElements | None:
     contract = subject.contract
-    if not isinstance(contract, Gemm) or contract.split_k or contract.activation not in KEEP:
+    if not isinstance(contract, Gemm) or contract.split_k or contract.activation not in _KEEP:
         return None
     shapes = [subject.binding.buffers[name].shape for name in (contract.a, contract.b, contract.d)]
     if any(len(shape) != 2 for shape in shapes):
@@ -187,7 +187,7 @@ def _seen(subject: Subject, contract: Gemm, matrix: str) -> _Seen:
     number, times, rows, cols = [], [], [], []
     i, j = np.indices((m, n))
     for first in selected(subject, contract, matrix):
-        at, found = decoded(subject, contract, code, name, first)
+        at, found = _decoded(subject, contract, code, name, first)
         number.append(at)
         times.append(found)
         k = ((j if matrix == "A" else i) + first) % depth
@@ -196,7 +196,7 @@ def _seen(subject: Subject, contract: Gemm, matrix: str) -> _Seen:
     return _Seen(matrix, (shape[0], shape[1]), *map(np.stack, (number, times, rows, cols)))
 
 
-def decoded(subject: Subject, contract: Gemm, code: DigitCode, name: str, first: int) -> tuple[Ints, Ints]:
+def _decoded(subject: Subject, contract: Gemm, code: DigitCode, name: str, first: int) -> tuple[Ints, Ints]:
     """Numbers of the elements that D shows, and how often each was added: 0 where D is 0."""
     digits, often = [], []
     for digit in range(code.digits):

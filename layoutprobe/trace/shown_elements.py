@@ -8,13 +8,17 @@ from __future__ import annotations
 import numpy as np
 
 from layoutprobe.manifest.model import Gemm
-from layoutprobe.manifest.selection import numbers_of
-from layoutprobe.trace.by_values import KEEP, decoded, selected
-from layoutprobe.trace.products import right_to_the_unit
-from layoutprobe.trace.subject import RunStoppedError, Subject
+from layoutprobe.manifest.selection import Pick, numbers_of
+from layoutprobe.trace.by_values import selected
+from layoutprobe.trace.comparison import Comparison
+from layoutprobe.trace.comparisons import wrong_on_integers
+from layoutprobe.trace.products import product_beside
+from layoutprobe.trace.subject import RunSpec, RunStoppedError, Subject
 
 _RUNS = 32
 """Runs that are made for each matrix of a small size, where it takes them to ask for every k."""
+_SHARP = 4
+"""Numbers of elements that differ make outputs that lie so many errors apart, at the least."""
 
 
 def shown_elements(subject: Subject) -> str:
@@ -25,36 +29,36 @@ def shown_elements(subject: Subject) -> str:
 
 def _shown(subject: Subject) -> str:
     contract = subject.contract
-    if not isinstance(contract, Gemm) or contract.split_k or contract.activation not in KEEP:
-        return ""
-    if not right_to_the_unit(subject):
-        return ""
-    try:
-        shown = [_of_matrix(subject, contract, matrix) for matrix in "AB"]
-    except RunStoppedError:
+    if not isinstance(contract, Gemm) or contract.split_k or wrong_on_integers(subject):
         return ""
     depth = subject.binding.buffers[contract.a].shape[-1]
+    try:
+        shown = [_of_matrix(subject, contract, matrix, depth) for matrix in "AB"]
+    except RunStoppedError:
+        return ""
     if not all(shown):
         return ""
     k = "every k" if min(shown) == depth else f"{min(shown)} of {depth} k"
     return f"where one factor selects, {contract.d} shows each element of the other in its place, at {k}"
 
 
-def _of_matrix(subject: Subject, contract: Gemm, matrix: str) -> int:
+def _of_matrix(subject: Subject, contract: Gemm, matrix: str, depth: int) -> int:
     """At how many k each element is shown where it belongs; 0 where one is not."""
     name = contract.a if matrix == "A" else contract.b
-    shape, whole = (subject.binding.buffers[one].shape for one in (name, contract.d))
-    if shape[:-2] not in ((), whole[:-2]) or len(shape) < 2:
-        return 0
-    *batch, row, col = np.indices(whole)
-    depth = shape[-1 if matrix == "A" else -2]
+    step = subject.binding.buffers[contract.d].shape[-1 if matrix == "A" else -2]
     asked: set[int] = set()
     for first in selected(subject, contract, matrix, _RUNS if subject.small else 0):
-        number, times = decoded(subject, contract, numbers_of(subject.binding, name), name, first)
-        k = ((col if matrix == "A" else row) + first) % depth
-        place = (row, k) if matrix == "A" else (k, col)
-        needed = np.ravel_multi_index((*(batch if len(shape) > 2 else ()), *place), shape)
-        if not ((times == 1) & (number == needed)).all():
-            return 0
-        asked |= set(np.unique(k).tolist())
+        for digit in range(numbers_of(subject.binding, name).digits):
+            run = subject.run(RunSpec(Pick(name, digit, first).kind, (), alpha=1.0, beta=0.0))
+            if not _shows(product_beside(subject, contract, run)):
+                return 0
+        asked |= {k % depth for k in range(first, first + step)}
     return len(asked)
+
+
+def _shows(c: Comparison) -> bool:
+    """Every output is right, and another element would have made another one, whatever is tolerated."""
+    apart = np.diff(np.unique(c.expected)).min(initial=np.inf)
+    least = min(float(apart), float(np.abs(c.expected).min()))  # 0 is what stands where nothing is added
+    with np.errstate(invalid="ignore"):
+        return bool((np.abs(c.observed - c.expected) < least / _SHARP).all()) and not c.wrong.any()

@@ -77,6 +77,36 @@ def test_a_step_that_is_skipped_for_its_first_column_is_not_green(tmp_path: Path
         assert 'return {"C": inputs["A"] @ inputs["B"]}' in results[name].reason
 
 
+BIASED = buffers("f32", "f32", c_role="out").replace(
+    '{ name = "C"', '{ name = "bias", role = "in", dtype = "f32", shape = ["N"] },\n    { name = "C"'
+)
+ACTIVATIONS = {"relu": "fmaxf(x, 0.0f)", "silu": "x / (1.0f + __expf(-x))"}
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("col", ["col", "(col ^ 1)"])
+def test_what_an_epilogue_makes_of_elements_shows_them_too(tmp_path: Path, activation: str, col: str) -> None:
+    """Right kernels were red: their values were not looked at where something is added to a product."""
+    store = f"const float x = acc[v] + bias[col]; C[r * N + {col}] = {ACTIVATIONS[activation]};"
+    results = checked(
+        tmp_path,
+        edited(
+            (KERNELS / "gemm_three_products.hip").read_text(),
+            [
+                ("float* C, int M", "const float* bias, float* C, int M"),
+                ("C[r * N + col] = acc[v];", f"{{ {store} }}"),
+            ],
+        ),
+        BIASED + SIZES,
+        grid='["(N + 15) // 16", "(M + 15) // 16"]',
+        block=32,
+        sizes=("M = 19, N = 6, K = 50",),
+        contract=f'kind = "gemm", bias = "bias", activation = "{activation}" }}\n'
+        "tolerance = { absolute = 1e-3, relative = 1e-3",
+    )
+    assert ({result.status for result in results.values()} == {"holds"}) == (col == "col"), results
+
+
 WRONG = {
     "the last k": ("k < K ? A", "k < K - 1 ? A"),
     "two columns exchanged": ("C[r * N + col]", "C[r * N + (col < 2 ? 1 - col : col)]"),
