@@ -60,6 +60,7 @@ RIGHT = {
     "split tiles": ((), SPLIT, False),
     "clamped edges": (CLAMPED, "M = 24, N = 40, K = 48", False),
     "a factor": ((), MIXED, True),
+    "a factor on tiles that are all split": ((), SPLIT, True),
 }
 
 
