@@ -156,7 +156,9 @@ def sums_of(subject: Subject, problem: Problem, expected: Ints, arrivals: Arriva
     # Operands that hold the lines of others make it seem so, too: then elements are stored that have no part, or
     # most have several of one accumulator.
     whole = parts.target.size == np.count_nonzero(arrivals.written) and parts.ambiguous.mean() < MOSTLY
-    whole &= bool(arrivals.values.any())  # what is multiplied by zeros tells nothing of how often it was added
+    whole &= bool(
+        arrivals.values.any()
+    )  # what is multiplied by zeros tells nothing of how often it was added
     if whole and (times := _alike(parts, expected, arrivals)) is not None:
         return Sums(_as_sums(arrivals, parts.elements(expected)), times, int(parts.target[0]))
     if not ((arrivals.slot < 0) & arrivals.written).any():
