@@ -15,10 +15,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from layoutprobe.errors import ProbeError
-from layoutprobe.gate.passes import Passes, Sought, launched
+from layoutprobe.gate.passes import Passes, Sought, launched, tested
 from layoutprobe.gate.tally import Outcome, Tally
 from layoutprobe.manifest.model import Sizes, size_title
-from layoutprobe.manifest.reservations import steps_of
+from layoutprobe.manifest.reservations import is_ruled_out, steps_of
 from layoutprobe.report.coverage import AGAIN, CLASSES, CodeCoverage, Loop
 from layoutprobe.report.gate import Unlisted
 
@@ -204,8 +204,10 @@ class _Glance:
 
     def _look_further(self) -> None:
         """Have sizes looked for that show what loops still lack, and try some of them."""
-        launch = partial(launched, self.tally.of(self.case, [], draw=False))
-        passes, tries = Passes(self.case.sizes, self.steps, launch), _FOUND
+        quick = self.tally.of(self.case, [], draw=False)
+        launch, tests = partial(launched, quick), partial(tested, quick)
+        passes = Passes(self.case.sizes, self.steps, launch, tests, partial(is_ruled_out, self.case))
+        tries = _FOUND
         while (lack := next(self._open(), None)) is not None:
             loop, wanted = lack
             found = passes.look(loop, wanted, self._hints(loop, wanted))

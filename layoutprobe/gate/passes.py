@@ -1,13 +1,14 @@
 """Looks for a size at which a loop goes round as often as at none before, where those that ran do not tell which.
 
 One extent is moved at a time, in launches that are watched for where waves go and for nothing else. Where none shows
-it, how passes went along with the extent says whether any could: those over a remainder go up and down, and what is
-bounded grows no more.
+it, how passes went along with the extent says whether any could: those over a remainder go up and down, what is
+bounded grows no more, and what is left by a comparison of the same numbers at all sizes is no matter of sizes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import accumulate, pairwise
 from math import prod
 
@@ -17,8 +18,10 @@ from msgspec.structs import replace
 from layoutprobe.errors import ExecutionError, ProbeError
 from layoutprobe.gate.tally import Tally
 from layoutprobe.gate.watching import Astray
+from layoutprobe.machine.observer import Observer
 from layoutprobe.manifest.model import Sizes
 from layoutprobe.observe.coverage import CoverageRecorder
+from layoutprobe.observe.loop_tests import LoopTestRecorder, LoopTests
 from layoutprobe.report.coverage import AGAIN, CLASSES, Loop, shows
 from layoutprobe.trace.subject import RunSpec
 
@@ -65,20 +68,42 @@ class Sought(Struct, frozen=True):
 class Passes:
     """How often loops go round at sizes that are launched for their sake."""
 
-    def __init__(self, listed: Sequence[Sizes], steps: Sizes, launch: Callable[[Sizes], Went | None]) -> None:
+    def __init__(
+        self,
+        listed: Sequence[Sizes],
+        steps: Sizes,
+        launch: Callable[[Sizes], Went | None],
+        tests: Callable[[Sizes], LoopTests | None],
+        ruled_out: Callable[[Sizes], bool],
+    ) -> None:
         """A search.
 
         Args:
             listed: sizes of the manifest.
             steps: extents are multiples of these.
             launch: how often loops go round at a size; None where that is not to be known.
+            tests: what loops are left by at a size; None where that is not to be known.
+            ruled_out: the manifest does not let a size pass.
         """
-        self.steps, self._launch = steps, launch
+        self.steps, self._launch, self.ruled_out = steps, launch, ruled_out
+        self._tests = cache(lambda values: tests(dict(zip(steps, values, strict=True))))
         listed = sorted(listed, key=lambda sizes: prod(sizes.values()))
-        self.bases: Sequence[Sizes] = [dict(steps), *listed]
+        self.bases: Sequence[Sizes] = [self._least(listed[0]), *listed]
         # Those that vary in the manifest come first: the kernel is meant to bear that.
         self.names = sorted(steps, key=lambda name: len({sizes[name] for sizes in listed}) == 1)
         self._known: dict[tuple[int, ...], Went | None] = {}
+
+    def _least(self, sizes: Sizes) -> Sizes:
+        """The smallest that the manifest lets pass, one extent after the other."""
+        least = dict(sizes)
+        for name, step in self.steps.items():
+            low, high = 0, sizes[name] // step
+            while high - low > 1:
+                middle = (low + high) // 2
+                refused = self.ruled_out({**least, name: middle * step})
+                low, high = (middle, high) if refused else (low, middle)
+            least[name] = high * step
+        return least
 
     def look(self, loop: Loop, wanted: str, hints: Sequence[Sizes]) -> Sought:
         """Look for a size with that number of passes, first among `hints`."""
@@ -100,7 +125,21 @@ class Passes:
             never &= base == self.bases[0] and any(way.leaps(wanted) for way in ways)
         else:
             never &= any(way.is_bounded() for way in ways)
+        never |= self._is_fixed(header, [way for way in ways if not way.ended])
         return Sought(None, never, {way.name: way.reach for way in ways})
+
+    def _is_fixed(self, header: int, ways: Sequence[_Way]) -> bool:
+        """It goes round equally often wherever extents were moved to, and is left by the same comparison; of no
+        extents: there is no farther to move."""
+        if not ways:
+            return True
+        if len({passes for way in ways for passes in way.seen.values() if passes}) > 1:
+            return False
+        found = [
+            self._tests(tuple(sizes[name] for name in self.steps)) for way in ways for sizes in way.ends()
+        ]
+        pairs = {None if one is None else one.pairs.get(header) for one in found}
+        return len(pairs) == 1 and None not in pairs
 
     def of(self, header: int, sizes: Sizes) -> frozenset[int] | None:
         """Passes of a loop, none where no wave enters it; None where the size cannot be launched."""
@@ -124,12 +163,19 @@ class _Way:
         self.passes, self.header, self.base, self.name = passes, header, base, name
         self.step = passes.steps[name]
         self.seen: dict[int, frozenset[int]] = {}
-        for far in _powers(self.step):
+        own = base[name] // self.step
+        self.low = own - 1 if base == passes.bases[0] else 0  # the manifest lets nothing pass up to it
+        self.end = 0  # the largest that the manifest lets pass; 0 for no end
+        for far in sorted({own, *_powers(self.step)}):
+            if passes.ruled_out(self._sizes(far)):
+                if far < own:
+                    continue
+                self.end = far = self._last_allowed(far)
             went = passes.at(self._sizes(far))
             if went is None:
                 break
             self._at(far)
-            if sum(map(_most, went.passes.values())) > _ROUNDS:
+            if self.end or sum(map(_most, went.passes.values())) > _ROUNDS:
                 break
         top = max(self.seen, default=0)
         # Before a multiple of many numbers what is left of them is largest, whichever of them divides.
@@ -142,6 +188,11 @@ class _Way:
         """The largest extent that was tried."""
         return max(self.seen, default=1) * self.step
 
+    @property
+    def ended(self) -> bool:
+        """The largest extent that the manifest lets pass was tried."""
+        return max(self.seen, default=0) == self.end > 0
+
     def showing(self, wanted: str) -> int | None:
         """The smallest extent known that shows a number of passes; None where none does."""
         self._first(_least(wanted))
@@ -153,7 +204,8 @@ class _Way:
 
     def is_bounded(self) -> bool:
         """The extent governs the loop, and lets it go round no more often than it was seen to."""
-        if max(self.seen, default=0) < _PERIOD:
+        top = max(self.seen, default=0)
+        if top < _PERIOD and not self.ended:
             return False
         went = [_most(self.seen[at]) for at in sorted(self.seen)]
         risen = list(accumulate(went, max))
@@ -164,7 +216,22 @@ class _Way:
             return True  # down and up again: over a remainder
         most = max(went, default=0)
         first = self._first(most) if most > 1 else None
-        return first is not None and 0 < min(went) < most and first * _GROWN <= max(self.seen)
+        if first is None or not 0 < min(went) < most:
+            return False
+        return self.ended or first * _GROWN <= top
+
+    def ends(self) -> Iterator[Sizes]:
+        """The least and the largest size at which a wave entered the loop."""
+        entered = sorted(at for at, passes in self.seen.items() if passes)
+        yield from (self._sizes(at) for at in {*entered[:1], *entered[-1:]})
+
+    def _last_allowed(self, high: int) -> int:
+        """The largest extent below one that the manifest rules out, found by halving."""
+        low = max(self.seen)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.passes.ruled_out(self._sizes(middle)) else (middle, high)
+        return low
 
     def _first(self, least: int) -> int | None:
         """The extent from which on passes are at least so many, found by halving; None where they never are, or
@@ -172,7 +239,7 @@ class _Way:
         high = next((at for at in sorted(self.seen) if _most(self.seen[at]) >= least), None)
         if high is None:
             return None
-        low = max((at for at in self.seen if at < high), default=0)
+        low = max((at for at in self.seen if at < high), default=self.low)
         while high - low > 1:
             middle = (low + high) // 2
             if (found := self._at(middle)) is None:
@@ -217,7 +284,20 @@ def launched(quick: Tally, sizes: Sizes) -> Went | None:
         quick: of the kernel, for no check.
         sizes: the size.
     """
-    seen, whole = CoverageRecorder(), True
+    seen = CoverageRecorder()
+    whole = _watched(quick, sizes, seen)
+    record = None if whole is None else seen.record()
+    return None if record is None or whole is None else Went(record.passes, whole)
+
+
+def tested(quick: Tally, sizes: Sizes) -> LoopTests | None:
+    """What loops are left by at a size, where its launch comes to its end; see `launched`."""
+    seen = LoopTestRecorder()
+    return seen.record() if _watched(quick, sizes, seen) else None
+
+
+def _watched(quick: Tally, sizes: Sizes, seen: Observer) -> bool | None:
+    """Whether a launch comes to its end; None where it cannot be launched, or costs too much."""
     try:
         _, runner = quick.subject(sizes)
         binding = runner.binding
@@ -229,10 +309,7 @@ def launched(quick: Tally, sizes: Sizes) -> Went | None:
         launch = replace(ready.launch, budget=_ISSUED, watched=frozenset[int]())
         quick.backend.run(launch, [Astray(), seen])
     except ExecutionError as fault:
-        if fault.kind in ("budget", "time"):
-            return None
-        whole = False
+        return None if fault.kind in ("budget", "time") else False
     except (ProbeError, MemoryError):
         return None
-    record = seen.record()
-    return None if record is None else Went(record.passes, whole)
+    return True

@@ -110,10 +110,11 @@ def _asks_for(case: KernelCase, name: str, step: int) -> bool:
         return True
     half = step // 2  # a multiple of all smaller ones
     beside = [{**sizes, name: sizes[name] + way * half} for sizes in case.sizes for way in (1, -1)]
-    return bool(case.where) and all(_is_ruled_out(case, sizes) for sizes in beside if sizes[name] > 0)
+    return bool(case.where) and all(is_ruled_out(case, sizes) for sizes in beside if sizes[name] > 0)
 
 
-def _is_ruled_out(case: KernelCase, sizes: Sizes) -> bool:
+def is_ruled_out(case: KernelCase, sizes: Sizes) -> bool:
+    """Whether the manifest says by `where` that nobody launches that size."""
     try:
         require_asked(case, sizes)
     except UsageError:

@@ -22,7 +22,7 @@ from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.choices import tested
 from layoutprobe.observe.values import Numbers, integers
 
-_COMPARES = re.compile(r"(?:v_cmpx?|s_cmpk?)_(lt|le|gt|ge|eq|ne|lg)_([iu])(32|64)")
+COMPARES = re.compile(r"(?:v_cmpx?|s_cmpk?)_(lt|le|gt|ge|eq|ne|lg)_([iu])(32|64)")
 _HOLDS: Mapping[str, Callable[[Numbers, Numbers], NDArray[np.bool_]]] = {
     "lt": operator.lt,
     "le": operator.le,
@@ -92,12 +92,11 @@ class BoundsRecorder(Recorder):
     def stops(self, program: Program) -> frozenset[int]:
         """See Observer."""
         insts = (inst for block in program.blocks.values() for inst in block.listing)
-        return frozenset(inst.pc for inst in insts if _COMPARES.match(inst.name))
+        return frozenset(inst.pc for inst in insts if COMPARES.match(inst.name))
 
     def step(self, c: Cohort, inst: Inst) -> None:
         """See Observer."""
-        found = _COMPARES.match(inst.name)
-        both = _sides(c, inst, signed=found[2] == "i", wide=found[3] == "64") if found else None
+        found, both = COMPARES.match(inst.name), sides_of(c, inst)
         if found is None or both is None:
             return
         holds = _HOLDS[found[1]](*both)
@@ -123,9 +122,13 @@ class BoundsRecorder(Recorder):
         return Bounds(dict(self._strays))
 
 
-def _sides(c: Cohort, inst: Inst, *, signed: bool, wide: bool) -> tuple[Numbers, Numbers] | None:
-    """What is compared: int64 [wave, lane] each; None where an operand is no number of a register."""
-    given = [integers(c, operand, signed=signed, wide=wide) for operand in inst.src[:2]]
+def sides_of(c: Cohort, inst: Inst) -> tuple[Numbers, Numbers] | None:
+    """What is compared: int64 [wave, lane] each; None where no integers are, or an operand is no number of a
+    register."""
+    found = COMPARES.match(inst.name)
+    if found is None:
+        return None
+    given = [integers(c, operand, signed=found[2] == "i", wide=found[3] == "64") for operand in inst.src[:2]]
     if inst.name.startswith("s_cmpk"):
         number = tested(inst)
         given = [*given[:1], None if number is None else np.asarray(number[0], np.int64)]

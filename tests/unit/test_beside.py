@@ -10,6 +10,7 @@ import pytest
 from layoutprobe.gate.beside import extent_for
 from layoutprobe.gate.passes import Passes, Sought, Went
 from layoutprobe.manifest.model import Sizes
+from layoutprobe.observe.loop_tests import LoopTests
 from layoutprobe.place import Place
 from layoutprobe.report.coverage import AGAIN, Loop
 
@@ -50,8 +51,22 @@ KINDS: dict[str, tuple[Callable[[int, int], int], str, str | Sizes]] = {
 """How often a loop goes round with M and K, a number of passes that it lacks, and what comes of looking for it."""
 
 
+def unknown(_: Sizes) -> LoopTests | None:
+    """Nothing is known of what loops are left by."""
+    return None
+
+
+def anything(_: Sizes) -> bool:
+    """No size is ruled out."""
+    return False
+
+
 def looked(
-    passes: Callable[[int, int], int], wanted: str, bound: Callable[[int, int], bool]
+    passes: Callable[[int, int], int],
+    wanted: str,
+    bound: Callable[[int, int], bool],
+    tests: Callable[[Sizes], LoopTests | None] = unknown,
+    ruled_out: Callable[[Sizes], bool] = anything,
 ) -> tuple[Sought, int]:
     """What comes of it, and how many launches that takes."""
     made = list[Sizes]()
@@ -63,7 +78,7 @@ def looked(
         count = passes(sizes["M"], sizes["K"])
         return Went({0: frozenset({count})} if count else {})
 
-    search = Passes([LISTED, {"M": 37, "K": 45}], {"M": 1, "K": 1}, launch)
+    search = Passes([LISTED, {"M": 37, "K": 45}], {"M": 1, "K": 1}, launch, tests, ruled_out)
     return search.look(Loop(Place(), (0, 64), (), None), wanted, []), len(made)
 
 
@@ -88,16 +103,55 @@ def test_nothing_is_said_to_be_impossible_where_extents_cannot_be_moved(wanted: 
 
 
 def test_sizes_that_should_show_it_come_first() -> None:
-    search = Passes([LISTED], {"M": 4, "K": 8}, lambda sizes: Went({0: frozenset({up(sizes["K"], 16)})}))
+    search = Passes(
+        [LISTED],
+        {"M": 4, "K": 8},
+        lambda sizes: Went({0: frozenset({up(sizes["K"], 16)})}),
+        unknown,
+        anything,
+    )
     loop = Loop(Place(), (0, 64), (), None)
     assert search.look(loop, "2", [{"M": 20, "K": 8}, {"M": 20, "K": 24}]).shown == {"M": 20, "K": 24}
     assert search.look(loop, "3 or more", [{"M": 20, "K": 8}]).shown == {"M": 4, "K": 40}
+
+
+@pytest.mark.parametrize(
+    ("compared", "never"),
+    [
+        (lambda sizes: {(128, 128)}, True),
+        (lambda sizes: {(128, sizes["K"] + 4096)}, False),  # some K may show it, farther than anybody looks
+        (lambda sizes: set(), False),
+    ],
+)
+def test_no_size_changes_what_is_compared_with_the_same_everywhere(
+    compared: Callable[[Sizes], set[tuple[int, int]]], never: bool
+) -> None:
+    def tests(sizes: Sizes) -> LoopTests:
+        return LoopTests({0: frozenset(found)} if (found := compared(sizes)) else {})
+
+    found, _ = looked(lambda m, k: 1, AGAIN, lambda m, k: True, tests)
+    assert (found.shown, found.never) == (None, never)
+
+
+@pytest.mark.parametrize("rows", [50, 1 << 20])
+@pytest.mark.parametrize(("limit", "shown"), [(64, None), (70, {"M": 1, "K": 65})])
+def test_what_the_manifest_rules_out_is_not_asked_for(limit: int, shown: Sizes | None, rows: int) -> None:
+    """K goes from 33 up to a limit: one pass over 32 is as impossible as three may be, unless M might do it."""
+    for wanted in ("1", "3 or more"):
+        found, _ = looked(
+            lambda m, k: up(k, 32),
+            wanted,
+            lambda m, k: 33 <= k <= limit,
+            ruled_out=lambda sizes: not 33 <= sizes["K"] <= limit or sizes["M"] > rows,
+        )
+        assert found.shown == (None if wanted == "1" else shown)
+        assert found.never == (found.shown is None and (wanted == "1" or rows == 50))
 
 
 def test_a_launch_that_a_fault_ends_rules_nothing_out() -> None:
     def launch(sizes: Sizes) -> Went:
         return Went({0: frozenset({up(sizes["K"] % 32, 16)} - {0})}, whole=sizes["K"] < 4000)
 
-    search = Passes([LISTED, {"M": 37, "K": 45}], {"M": 1, "K": 1}, launch)
+    search = Passes([LISTED, {"M": 37, "K": 45}], {"M": 1, "K": 1}, launch, unknown, anything)
     found = search.look(Loop(Place(), (0, 64), (1, 2), None), "3 or more", [])
     assert (found.shown, found.never) == (None, False)
