@@ -119,7 +119,7 @@ def run(subject: Subject) -> CheckResult:
         astray = list(_slot_findings(subject, analysis, stores))
         if analysis.astray.size and not astray and not findings:
             astray = [_of_another(subject, analysis, stores)]
-        if astray and right_all_the_same(subject):
+        if astray and right_all_the_same(subject, astray):
             if not findings:
                 return by_values(
                     CHECK,

@@ -154,7 +154,7 @@ def run(subject: Subject) -> CheckResult:
     if not findings:
         findings += counts or wrong_beginnings(subject, analysis)
     elsewhere = any(found.name in _SHOWS_ELSEWHERE for found in findings)
-    if findings and (elsewhere or not right_all_the_same(subject)):
+    if findings and (elsewhere or not right_all_the_same(subject, findings)):
         return CHECK.found(findings)
     if findings:
         return by_values(

@@ -107,6 +107,23 @@ def test_what_an_epilogue_makes_of_elements_shows_them_too(tmp_path: Path, activ
     assert ({result.status for result in results.values()} == {"holds"}) == (col == "col"), results
 
 
+def test_outputs_that_show_too_little_are_undecided_and_not_red(tmp_path: Path) -> None:
+    store = ("C[r * N + col] = acc[v];", "C[r * N + col] = tanhf(acc[v]);")
+    results = checked(
+        tmp_path,
+        edited((KERNELS / "gemm_three_products.hip").read_text(), [store]),
+        buffers("f32", "f32", c_role="out") + SIZES,
+        grid='["(N + 15) // 16", "(M + 15) // 16"]',
+        block=32,
+        sizes=("M = 3, N = 33, K = 32",),
+        contract='kind = "gemm", activation = "tanh" }\ntolerance = { absolute = 1e-3, relative = 1e-3',
+    )
+    assert results["numerics"].status == "holds", results
+    for name in ("operand-provenance", "epilogue"):
+        assert results[name].status == "undecided", results
+        assert 'contract = { kind = "reference"' in results[name].reason
+
+
 WRONG = {
     "the last k": ("k < K ? A", "k < K - 1 ? A"),
     "two columns exchanged": ("C[r * N + col]", "C[r * N + (col < 2 ? 1 - col : col)]"),
