@@ -108,7 +108,8 @@ def _blame(subject: Subject, culprit: Culprit) -> Blame:
         return Blame(culprit.diagnosis, path)
     read = lds_byte(path)
     if read is None or culprit.diagnosis.name in (BEYOND, BATCH_STRIDE):
-        return Blame(culprit.diagnosis, path, loads[-1])
+        through = read is not None or culprit.diagnosis.name not in LDS_ADDRESSES
+        return Blame(culprit.diagnosis if through else unexplained(culprit.suspect), path, loads[-1])
     slot = culprit.slot
     read += slot.field * slot.bits // 8 % 2
     tiles = _of_matrix(subject, culprit)
@@ -248,6 +249,13 @@ def _in_another_place(subject: Subject, culprit: Culprit, found: Blame, tiles: S
         return replace(found, diagnosis=Diagnosis(OTHER_BUFFER, what, hint))
     stored, loaded = _forms(subject, culprit, tiles)
     diagnosis = unexplained(culprit.suspect) if _step_by_line(culprit) else found.diagnosis
+    letter = culprit.slot.executions.letter(culprit.slot.matrix)
+    if diagnosis.name in (UNEXPLAINED, LINE_ORDER, LDS_ADDRESSES[0]) and is_order_of_k(
+        stored, loaded, letter
+    ):
+        line = "row" if letter == "A" else "column"
+        what = f"{letter} meets its partner at other k, in every {line} alike"
+        return replace(found, diagnosis=Diagnosis("k-order", what, _ONE_ORDER))
     if diagnosis.name in (UNEXPLAINED, LINE_ORDER) and stored and loaded and stored != loaded:
         what = f"LDS is written as {stored}, and read as {loaded}"
         diagnosis = Diagnosis(LDS_ADDRESSES[0], what, "use one index function for the store and the load")
@@ -264,6 +272,29 @@ def _in_another_place(subject: Subject, culprit: Culprit, found: Blame, tiles: S
         hint = "compare offset and base of this access with those of its neighbours"
         diagnosis = Diagnosis(LDS_OFFSET, what, hint)
     return replace(found, diagnosis=diagnosis, at=at)
+
+
+_ONE_ORDER = "load both operands by one formula of k: which k does each take in this step?"
+
+
+def is_order_of_k(stored: str, loaded: str, letter: str) -> bool:
+    """Whether loads look for k in another order than it lies, in every line alike: nothing shows a one-sided swizzle.
+
+    Args:
+        stored, loaded: by which functions of row and column; "" where that is not known.
+        letter: the matrix, A or B.
+    """
+    line = "row" if letter == "A" else "col"
+    apart = [re.findall(rf"[^+=:]*\b{line}\b[^+]*", form) for form in (stored, loaded)]
+    factors = [re.sub(rf"\b{line}\b|[*\s]", "", "".join(terms)) for terms in apart]
+    plain = all(form and "^" not in form and _scheme(form) not in _SWIZZLES for form in (stored, loaded))
+    alone = all(len(terms) == 1 for terms in apart) and factors[0] == factors[1] and factors[0].isdigit()
+    return plain and alone and stored != loaded and _plainness(loaded) < _NAMED
+
+
+_NAMED = 2
+_SWIZZLES = ("xor", "xor-vector", "row-permute")
+"""Schemes of LDS that move elements within or between lines."""
 
 
 def _constant_distance(culprit: Culprit, tiles: Sequence[TileMap]) -> int:
