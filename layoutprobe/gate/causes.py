@@ -150,7 +150,9 @@ def _too_late(cause: Finding, effect: Finding) -> bool:
 
 
 def _not_yet(cause: Finding, effect: Finding) -> bool:
-    """Waves that nothing orders, and a load of what is stored only later."""
+    """Waves that nothing orders, and a load of what is stored only later; or of the buffer that was to be filled."""
+    if cause.name == _IN_USE and effect.name == "undefined-read":
+        return True
     return cause.name == "divergent-barrier" or (cause.name in _UNORDERED and _meet(cause, effect))
 
 

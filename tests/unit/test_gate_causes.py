@@ -53,6 +53,14 @@ def test_a_missing_barrier_comes_before_what_it_spoils() -> None:
     }
 
 
+def test_a_buffer_that_nobody_filled_follows_from_the_store_that_filled_the_other() -> None:
+    """Whichever load meets it first: it need not be the one that the store races with."""
+    unstored = found("lds-safety/undefined-read", 74)
+    in_use = found("races/buffer-in-use", 91, 81)
+    assert told(unstored, in_use) == {"races/buffer-in-use": ["lds-safety/undefined-read"]}
+    assert set(told(unstored, found("races/write-after-read", 91, 81))) == {unstored.rule.id, RACE.rule.id}
+
+
 def test_a_wrong_buffer_explains_the_race_and_not_the_reverse() -> None:
     wrong = found("operand-provenance/other-buffer", 54, 54)
     assert told(wrong, RACE) == {"operand-provenance/other-buffer": ["races/write-after-read"]}
