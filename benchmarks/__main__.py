@@ -1,5 +1,7 @@
 """What launches and commands cost, beside what is asked of them: python benchmarks [WORD...] [--runs N] [--large]
 
+`--tinygrad CHECKOUT` adds tinygrad's emulator of AMD GPUs to the launches, and how many times as fast ours are.
+
 Every figure is measured in processes of its own, all figures in turn and then again, and the medians are shown: what
 else the machine does then weighs on all alike. `busy` is processor time of all threads and processes, of user and
 system; on a loaded machine it says more than `wall`. `--json FILE` writes every run, `--against FILE` compares with
@@ -18,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct, field, to_builtins
@@ -35,6 +38,9 @@ COMMAND = (sys.executable, "-m", "layoutprobe")
 LAUNCHES = {"512x512x64": 0.002, "1024x1024x1024": 0.045, "4096x4096x1024": 0.8}
 """Sizes, and seconds asked of the native engine."""
 LARGE = "4096"
+TINYGRAD = "tinygrad"
+CHECKOUT = ("tinygrad/__init__.py", "test/mockgpu/amd/emu.py")
+"""What a checkout has of tinygrad's repository; the emulator is the latter."""
 GIB = 1024
 MANIFEST = """\
 [[kernel]]
@@ -83,6 +89,7 @@ class Figure(Struct, frozen=True):
         seconds, times, of: at most `seconds` more than `times` the median of another figure; none where both are 0.
         mib: asked of its largest process; 0 for nothing.
         first: once before what counts, so that the cache has what is compiled.
+        beside: another figure of the same work; the words say how many times as fast this one is.
     """
 
     name: str
@@ -92,6 +99,7 @@ class Figure(Struct, frozen=True):
     of: str = ""
     mib: int = 0
     first: bool = True
+    beside: str = ""
 
     def limit(self, measured: Mapping[str, Runs]) -> float:
         """Seconds asked; 0 where nothing is, or the other figure was not measured."""
@@ -117,12 +125,28 @@ def process(runs: Runs, command: Sequence[str], **environment: str) -> None:
     )
 
 
-def launches(runs: Runs, engine: str, size: str) -> None:
-    """Some launches in one process."""
-    command = (sys.executable, str(HERE / "launches.py"), engine, *size.split("x"))
-    done = subprocess.run((*command, "1" if LARGE in size else "5"), capture_output=True, check=True)
+def launches(runs: Runs, engine: str, size: str, checkout: str = "") -> None:
+    """Some launches in one process; one where a launch takes long."""
+    program = ("tinygrad_emulator.py", checkout) if checkout else ("launches.py", engine)
+    count = "1" if LARGE in size or checkout else "5"
+    command = (sys.executable, str(HERE / program[0]), program[1], *size.split("x"), count)
+    done = subprocess.run(command, capture_output=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr.decode(errors='replace')}")
     told = json.loads(done.stdout)
     runs.add(told["wall"], told["busy"], told["peak"], int(not told["exact"]))
+
+
+def refusal(checkout: str) -> str:
+    """Why a folder is no checkout with tinygrad's emulator, and what to do; "" where it is one."""
+    missing = [name for name in CHECKOUT if not (Path(checkout) / name).is_file()]
+    if not missing:
+        return ""
+    return (
+        f"--tinygrad {checkout}: there is no {' and no '.join(missing)}; expected: a checkout of tinygrad's"
+        " repository (its package comes without the emulator); next: clone the repository, and name the folder"
+        " that has tinygrad/ and test/"
+    )
 
 
 def command(*words: str, **environment: str) -> Callable[[Runs], None]:
@@ -148,8 +172,13 @@ def check(folder: Path, size: str, *options: str) -> Callable[[Runs], None]:
     return command("check", str(path), *options)
 
 
-def figures(folder: Path) -> Iterator[Figure]:
-    """All, in the order in which they are shown; manifests are written into the folder."""
+def figures(folder: Path, tinygrad: str = "") -> Iterator[Figure]:
+    """All, in the order in which they are shown; manifests are written into the folder.
+
+    Args:
+        folder: for manifests.
+        tinygrad: a checkout whose emulator is measured, too; "" for none.
+    """
     for size, seconds in LAUNCHES.items():
         for engine in NAMES:
             asked = seconds if engine == NATIVE else 0
@@ -158,7 +187,11 @@ def figures(folder: Path) -> Iterator[Figure]:
                 launches(runs, engine, size)
 
             if engine != NUMPY or LARGE not in size:
-                yield Figure(f"launch {size}, {engine}", run, asked, mib=GIB, first=False)
+                beside = f"launch {size}, {TINYGRAD}"
+                yield Figure(f"launch {size}, {engine}", run, asked, mib=GIB, first=False, beside=beside)
+        if tinygrad:
+            peer = partial(launches, engine=TINYGRAD, size=size, checkout=tinygrad)
+            yield Figure(f"launch {size}, {TINYGRAD}", peer, first=False)
     yield Figure(START, lambda runs: process(runs, (sys.executable, "-c", START)))
     dump = ("dump", "--matrix", "A", "--lds", "xor")
     yield Figure("dump, warm cache", command(*dump), times=2.5, of=START)
@@ -189,6 +222,8 @@ def line(figure: Figure, measured: Mapping[str, Runs], before: Mapping[str, Runs
         words.append(f"more than {figure.mib} MiB")
     if runs.exit:
         words.append(f"EXIT {runs.exit}")
+    if other := measured.get(figure.beside):
+        words.append(f"{statistics.median(other.wall) / wall:.0f} times as fast as {TINYGRAD}")
     if old := before.get(figure.name):
         words.append(f"{statistics.median(old.busy) / statistics.median(runs.busy):.2f} times as fast")
     return f"{figure.name:38} {shown} {runs.peak:5.0f} MiB {asked}  {', '.join(words)}"
@@ -201,9 +236,17 @@ def main() -> int:
     parser.add_argument("word", nargs="*", help="figures whose names contain one of these; default: all")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--large", action="store_true", help="M and N of 4096, too")
+    parser.add_argument(
+        "--tinygrad",
+        metavar="CHECKOUT",
+        default="",
+        help="measure launches on the emulator in this checkout of tinygrad's repository, too; C is compared",
+    )
     parser.add_argument("--json", metavar="FILE", help="write what was measured")
     parser.add_argument("--against", metavar="FILE", help="compare with what an earlier run wrote")
     options = parser.parse_args()
+    if options.tinygrad and (why := refusal(options.tinygrad)):
+        parser.error(why)
     earlier = json.loads(Path(options.against).read_text())["figures"] if options.against else {}
     before = {name: Runs(**runs) for name, runs in earlier.items()}
     cores = f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {platform.machine()}"
@@ -212,7 +255,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         chosen = [
             figure
-            for figure in figures(Path(folder))
+            for figure in figures(Path(folder), options.tinygrad)
             if (options.large or LARGE not in figure.name)
             and (not options.word or any(word in figure.name for word in options.word))
         ]
