@@ -18,6 +18,7 @@ import runpy
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -36,14 +37,22 @@ LDS_UNIT, LDS_SHIFT = 512, 15
 """Of GRANULATED_LDS_SIZE in COMPUTE_PGM_RSRC2, which hardware's command processor fills in."""
 
 
+def load(checkout: Path) -> Callable[..., int]:
+    """The checkout's emulator; Python has a package `test` of its own, which would hide a folder of that name."""
+    package = ModuleType("test")
+    package.__path__ = [str(checkout / "test")]
+    sys.modules["test"] = package
+    sys.path.insert(0, str(checkout))
+    return importlib.import_module("test.mockgpu.amd.emu").run_asm
+
+
 def prepare(checkout: str, launch: Launch) -> Callable[[], NDArray[Any]]:
     """Launches on the checkout's emulator, after one workgroup that counts for nothing; gives C."""
     if "tinygrad" in sys.modules:
         raise RuntimeError(
             "another tinygrad is imported already; expected: nothing of it before the checkout's"
         )
-    sys.path.insert(0, str(Path(checkout).resolve()))
-    run_asm = importlib.import_module("test.mockgpu.amd.emu").run_asm
+    run_asm = load(Path(checkout).resolve())
     kernel = launch.code.kernels[launch.kernel]
     arrays = [
         np.ascontiguousarray(argument.data if isinstance(argument, Buffer) else argument)

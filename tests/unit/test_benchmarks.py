@@ -39,9 +39,8 @@ def benchmarks() -> dict[str, Any]:
 def checkout(folder: Path, emulator: str) -> str:
     path = folder / "test" / "mockgpu" / "amd" / "emu.py"
     path.parent.mkdir(parents=True)
-    for package in (folder / "tinygrad", folder / "test", *path.parents[:2]):
-        package.mkdir(exist_ok=True)
-        (package / "__init__.py").touch()
+    (folder / "tinygrad").mkdir()
+    (folder / "tinygrad" / "__init__.py").touch()
     path.write_text(emulator)
     return str(folder)
 
