@@ -289,7 +289,12 @@ def is_order_of_k(stored: str, loaded: str, letter: str) -> bool:
     factors = [re.sub(rf"\b{line}\b|[*\s]", "", "".join(terms)) for terms in apart]
     plain = all(form and "^" not in form and _scheme(form) not in _SWIZZLES for form in (stored, loaded))
     alone = all(len(terms) == 1 for terms in apart) and factors[0] == factors[1] and factors[0].isdigit()
-    return plain and alone and stored != loaded and _plainness(loaded) < _NAMED
+    orders = [
+        re.findall(rf"[^+=:-]*\b{'col' if letter == 'A' else 'row'}\b[^+-]*", form)
+        for form in (stored, loaded)
+    ]
+    moved = [[term.strip() for term in terms] for terms in orders]  # a distance alone is none of k
+    return plain and alone and moved[0] != moved[1] and _plainness(loaded) < _NAMED
 
 
 _NAMED = 2

@@ -20,6 +20,7 @@ ORDER = "index = 40*col + 16*(row / 16) + 8*(row / 4 % 2) + 4*(row / 8 % 2) + ro
         ("xor: col*40 + row", ORDER, "B", False),
         (PADDED, "none: col*40 + row", "B", False),
         (PADDED, PADDED, "B", False),
+        (PADDED, "index = 40*col + row - 48", "B", False),  # a distance, as between slots of a ring
         ("", ORDER, "B", False),
         (PADDED, "", "B", False),
     ],
