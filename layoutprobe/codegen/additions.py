@@ -19,6 +19,7 @@ from layoutprobe.codegen.expressions import (
     split,
     terms,
 )
+from layoutprobe.codegen.scope import declarations
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.tree import Node
 
@@ -48,7 +49,7 @@ def terms_more(spot: Spot) -> Iterator[Rewrite]:
 
 def lacking(spot: Spot) -> Iterator[Rewrite]:
     """A name that is declared and never used, as a term or factor; a term or factor that others have."""
-    names, unused = spot.names, [name for name in spot.names if name in spot.scope.unused][:_MOST_UNUSED]
+    names, unused = spot.names, [name for name in spot.names if name in spot.unused][:_MOST_UNUSED]
     for name in unused:
         yield from _added(spot, "*", name, 0.0)
         yield from (
@@ -78,6 +79,35 @@ def lacking(spot: Spot) -> Iterator[Rewrite]:
             for part in _operands(spot)
             if spot.sorts(part) == {"integer"}
         )
+
+
+def around(spot: Spot) -> Iterator[Rewrite]:
+    """A term that goes on with a loop around the statement, or is asked for around it, and that it does not have."""
+    own = {one.text for one in spot.scope.operands if one.first in spot.within}
+    names = [name for name in dict.fromkeys(_asked_around(spot)) if name in spot.names and name not in own]
+    inside = [part for node in spot.tree.walk() if node.kind == "index" for part in node.parts]
+    for nth, name in enumerate([one for one in names if spot.names[one].sort == "integer"][:_MOST_AROUND]):
+        for part in (*_operands(spot), *inside):
+            if spot.sorts(part) == {"integer"} or (
+                part in inside and spot.source.tokens[part.first].kind == "number"
+            ):
+                yield replace(spot.behind(part.last - 1, f" + {name}", "around"), rank=0.2 * nth)
+
+
+_MOST_AROUND = 3
+
+
+def _asked_around(spot: Spot) -> Iterator[str]:
+    """Variables of the loops around a statement, and names in conditions around it: the innermost first."""
+    source, block = spot.source, spot.source.block_around(spot.within.start)
+    while block is not None and block[0] in spot.function:
+        opened = source.partner.get(block[0] - 1, 0)
+        head = source.tokens[opened - 1].text if opened else ""
+        if head == "for":
+            yield from (source.tokens[i].text for i, _ in declarations(source) if opened < i < block[0])
+        elif head in ("if", "while"):
+            yield from (one.text for one in spot.scope.operands if opened < one.first < block[0])
+        block = source.block_around(block[0])
 
 
 def _near(spot: Spot, own: set[str]) -> list[str]:

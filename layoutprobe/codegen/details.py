@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from layoutprobe.codegen.expressions import Rewrite, Spot
 from layoutprobe.codegen.families import switches
+from layoutprobe.codegen.scope import BUILTIN
 from layoutprobe.codegen.tree import Node
 
 _MOST = 8
@@ -80,6 +81,23 @@ def _asked(spot: Spot, table: str, index: str) -> bool:
     return re.search(rf"\b{table}\s*\[\s*{re.escape(index)}\s*\]", spot.source.text) is not None
 
 
+def counts(spot: Spot) -> Iterator[Rewrite]:
+    """`word >> (2 * i)` for `word >> i`: what is packed has more bits than one; those of the mask behind it first."""
+    tokens = spot.source.tokens
+    for node in spot.tree.walk():
+        count = node.parts[-1] if node.kind == "shift" and len(node.parts) == 2 else None
+        if count is None or count.parts or count.kind != "leaf" or spot.sorts(count) != {"integer"}:
+            continue
+        behind = next(
+            (i for i in range(node.last, min(node.last + 3, len(tokens) - 1)) if tokens[i].text == "&"), 0
+        )
+        mask = re.fullmatch(r"(0x[0-9a-fA-F]{1,8}|\d{1,8})[uU]?", tokens[behind + 1].text) if behind else None
+        bits = int(mask[1], 16 if "x" in mask[1] else 10).bit_length() if mask else 0
+        for factor in dict.fromkeys((bits, 8, 4, 2, 16)):
+            if factor > 1:
+                yield spot.replace(count.first, count.last, f"({factor} * {spot.text(count)})", "counts")
+
+
 def signs(spot: Spot) -> Iterator[Rewrite]:
     """The argument of an exponential, and of what is made of one, with the other sign."""
     tokens = spot.source.tokens
@@ -92,21 +110,50 @@ def signs(spot: Spot) -> Iterator[Rewrite]:
                 text[1:].lstrip() if text.startswith("-") and plain else f"-{text}" if plain else f"-({text})"
             )
             yield spot.replace(node.parts[0].first, node.parts[0].last, other, "signs")
+        if node.kind == "call" and _PRODUCT.search(tokens[node.first - 1].text):
+            for part in node.parts[:2]:
+                if part.kind == "leaf" and tokens[part.first].kind == "name":
+                    yield replace(
+                        spot.replace(part.first, part.last, f"-{spot.text(part)}", "signs"), rank=0.3
+                    )
+
+
+_PRODUCT = re.compile(r"mma|mfma", re.IGNORECASE)
+"""Names of matrix instructions: what conjugates has the other sign in one of four."""
 
 
 def clamps(spot: Spot) -> Iterator[Rewrite]:
     """`min(BAND, rows - first)` for `BAND`: the last of what is taken in steps is smaller, where a start says so."""
     tree = spot.tree
     value = tree.parts[-1] if tree.kind == "assignment" and spot.operator(tree, 1) == "=" else None
-    if value is None or value.kind != "leaf" or value.parts or spot.sorts(value) != {"integer"}:
+    if value is None or value.kind != "leaf" or value.parts:
         return
     step = spot.text(value)
+    is_number = re.fullmatch(r"\d{1,4}", step) is not None and int(step) >= _LEAST_STEP
+    if not is_number and spot.sorts(value) != {"integer"}:
+        return
     starts = [name for name in _steps_by(spot, step) if name in spot.names]
-    known = [one.text for one in spot.names.values() if one.sort == "integer" and not one.text.isupper()]
-    known = [*(name for name in known if name in spot.scalars), *known]
-    for start in starts[:2]:
-        for extent in [name for name in dict.fromkeys(known) if name not in (start, step)][:_MOST]:
-            yield spot.replace(value.first, value.last, f"min({step}, {extent} - {start})", "clamps")
+    known = [
+        name for name, one in spot.names.items() if one.sort == "integer" and name not in (*starts, step)
+    ]
+    known = [name for name in known if name.partition(".")[0] not in {*BUILTIN, *spot.scope.outside}]
+    for late, start in enumerate(list(dict.fromkeys(reversed(starts)))[:2]):
+        ordered = sorted(known, key=lambda name: _unlike_extent(spot, name, start))
+        for extent in ordered[:_MOST]:
+            left = f"{extent} - {start}"
+            text = f"{left} < {step} ? {left} : {step}" if is_number else f"min({step}, {left})"
+            yield replace(spot.replace(value.first, value.last, text, "clamps"), rank=0.1 * late)
+
+
+_LEAST_STEP = 4
+
+
+def _unlike_extent(spot: Spot, name: str, start: str) -> tuple[bool, bool, bool]:
+    """How unlikely a start runs up to an extent: `k0` to `K`, `first_m` to `tiles_m`."""
+    tail = start.rpartition("_")[2]
+    akin = tail != start and name.endswith(f"_{tail}")
+    akin = akin or (re.fullmatch(r"\w0", start) is not None and name.rpartition(".")[2].lower() == start[0])
+    return not akin, name not in spot.scalars, "::" in name
 
 
 def _steps_by(spot: Spot, step: str) -> Iterator[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from msgspec import Struct
 
-from layoutprobe.codegen.scope import BUILTIN, Outer, Scope, scope, sort_of
+from layoutprobe.codegen.scope import BUILTIN, Outer, Scope, idle, scope, sort_of
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.tree import BINDING, Node, forest, parse
 
@@ -126,6 +127,13 @@ class Spot(Struct, frozen=True, dict=True):
         return {one.text: one for one in sorted(found.values(), key=lambda one: one.far)}
 
     @cached_property
+    def unused(self) -> frozenset[str]:
+        """Names that are known here and never used; and a member of what is known, where one alone is never used."""
+        members = idle(self.source)
+        behind = [name for name in self.names if not name.isidentifier() and _last(name) in members]
+        return self.scope.unused.union(behind if len(behind) == 1 else ())
+
+    @cached_property
     def unknown(self) -> frozenset[str]:
         """Names that the function declares, of which none is known in the statement."""
         return frozenset(name for name, *_ in self.scope.ranges) - self.scope.at(self.within.stop - 1).keys()
@@ -156,9 +164,23 @@ class Spot(Struct, frozen=True, dict=True):
         return found if not node.parts else set()
 
     @cached_property
+    def heads(self) -> frozenset[str]:
+        """Names that are known, without members."""
+        return frozenset(re.split(r"\.|->|::", name)[0] for name in self.names)
+
+    @cached_property
+    def elsewhere(self) -> Sequence[Node]:
+        """Statements of the file, as many as are read."""
+        return forest(self.source, 0, len(self.source.tokens))
+
+    @cached_property
     def statements(self) -> Sequence[Node]:
         """All statements of the function."""
         return forest(self.source, self.function.start, self.function.stop)
+
+
+def _last(name: str) -> str:
+    return re.split(r"\.|->|::", name)[-1]
 
 
 def between(source: Source, b: int, c: int) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from difflib import SequenceMatcher
+from functools import lru_cache
 from itertools import combinations, product
 from math import log
 
@@ -21,7 +22,7 @@ from layoutprobe.codegen.expressions import (
     sums,
     terms,
 )
-from layoutprobe.codegen.statements import Token
+from layoutprobe.codegen.statements import Source, Token
 
 
 def weights(spot: Spot) -> Iterator[Rewrite]:
@@ -83,6 +84,37 @@ def numbers(spot: Spot) -> Iterator[Rewrite]:
                     yield spot.replace(i, i + 1, str(other), "numbers")
 
 
+def meant(spot: Spot) -> Iterator[Rewrite]:
+    """A constant of the file for a number that is near its value: `WAVES * STEP` for `WAVES * 8`."""
+    values, found = _values(spot.source), list[tuple[float, Rewrite]]()
+    for i in spot.within:
+        if (
+            is_whole(spot.source.tokens[i])
+            and not _is_modifier(spot, i)
+            and int(spot.source.tokens[i].text) > 1
+        ):
+            own = int(spot.source.tokens[i].text)
+            for name, known in spot.names.items():
+                value = values.get(name.rpartition("::")[2], 0)
+                if value and max(own, value) <= _NEAR_VALUE * min(own, value):
+                    far = abs(log(own / value)) + known.far / 400
+                    found.append((far, spot.replace(i, i + 1, name, "meant")))
+    yield from (one for _, one in sorted(found, key=lambda pair: pair[0])[:_MOST_MEANT])
+
+
+_NEAR_VALUE, _MOST_MEANT = 4, 8
+
+
+@lru_cache(maxsize=32)
+def _values(source: Source) -> Mapping[str, int]:
+    """Constants that are written as a number."""
+    found = re.finditer(
+        r"(?:#[ \t]*define[ \t]+([A-Za-z_]\w*)[ \t]+|\b([A-Za-z_]\w*)\s*=\s*)\(?(\d{1,6})\)?[ \t]*(?=[;,}\n/])",
+        source.text,
+    )
+    return {one[1] or one[2]: int(one[3]) for one in found}
+
+
 def _is_modifier(spot: Spot, i: int) -> bool:
     """Whether a number is an argument of a matrix instruction: most others than what stands there are none."""
     opened = spot.source.parent[i]
@@ -90,8 +122,10 @@ def _is_modifier(spot: Spot, i: int) -> bool:
 
 
 def _of_bits(spot: Spot) -> Iterator[Rewrite]:
-    """A number that is written as one without a sign, twice or half; a mask with a bit more or less; a selector of
-    bytes with its halves exchanged, backwards, or of the other register."""
+    """A number that is written as one without a sign, twice or half; a mask with a bit or a digit more or less.
+
+    And a selector of bytes with its halves exchanged, backwards, or of the other register.
+    """
     for i in spot.within:
         found = re.fullmatch(r"(0x)?([0-9a-fA-F]{1,8})([uU]?)", spot.source.tokens[i].text)
         if spot.source.tokens[i].kind != "number" or found is None or not (found[1] or found[3]):
@@ -104,6 +138,11 @@ def _of_bits(spot: Spot) -> Iterator[Rewrite]:
             yield from (spot.replace(i, i + 1, f"{other}{found[3]}", "numbers") for other in others)
             continue
         value, digits = int(found[2], 16), len(found[2])
+        if digits != _SELECTOR:
+            longer = (found[2] + found[2][-1], found[2][:-1])
+            yield from (
+                spot.replace(i, i + 1, f"0x{other}{found[3]}", "numbers") for other in longer if other
+            )
         for other in dict.fromkeys(_selectors(value) if digits == _SELECTOR else _masks(value)):
             if other != value:
                 yield spot.replace(i, i + 1, f"0x{other:0{digits}x}{found[3]}", "numbers")

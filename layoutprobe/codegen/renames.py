@@ -53,7 +53,7 @@ def _fits(one: Operand, other: Known) -> bool:
 
 def _unlike(spot: Spot, one: Operand, other: Known) -> float:
     """The less, the likelier the other name is meant."""
-    unused = other.text in spot.scope.unused and len(spot.scope.unused) < _MANY_UNUSED
+    unused = other.text in spot.unused and len(spot.unused) < _MANY_UNUSED
     score = 0.5 if unused else 2.0 + log1p(min(other.far, _FAR) / _NEAR)
     score -= 1.5 * alike(one.text, other.text)
     heads = {text.partition(".")[0] for text in (one.text, other.text)}

@@ -12,8 +12,8 @@ from itertools import combinations, islice
 from msgspec import Struct
 from msgspec.structs import replace
 
-from layoutprobe.codegen.additions import barriers, factors, lacking, terms_more, units
-from layoutprobe.codegen.details import both, clamps, masks, next_to, shared, signs, tables
+from layoutprobe.codegen.additions import around, barriers, factors, lacking, terms_more, units
+from layoutprobe.codegen.details import both, clamps, counts, masks, next_to, shared, signs, tables
 from layoutprobe.codegen.expressions import (
     Rewrite,
     Spot,
@@ -24,8 +24,9 @@ from layoutprobe.codegen.expressions import (
 )
 from layoutprobe.codegen.families import families
 from layoutprobe.codegen.idioms import bounds, choices, conversions, first_only, groups
+from layoutprobe.codegen.instructions import asm
 from layoutprobe.codegen.omitted import omitted
-from layoutprobe.codegen.quantities import constants, numbers, weights
+from layoutprobe.codegen.quantities import constants, meant, numbers, weights
 from layoutprobe.codegen.renames import exchanges, names, scalars
 from layoutprobe.codegen.scope import declarations
 from layoutprobe.codegen.series import resets, series, siblings
@@ -140,19 +141,21 @@ def _operators(spot: Spot) -> Iterator[Rewrite]:
         for text, rank in _OTHER_OPERATORS.get(spot.source.tokens[i].text, ()):
             yield replace(spot.replace(i, i + 1, text, "operators"), rank=rank)
         if spot.source.tokens[i].text in (">>", "&") and i + 1 < spot.within.stop:
-            text = _other_part(spot.source.tokens[i].text, spot.source.tokens[i + 1].text)
-            if text:
+            for text in _other_part(spot.source.tokens[i].text, spot.source.tokens[i + 1].text):
                 yield replace(spot.replace(i, i + 2, text, "operators"), rank=0.5)
 
 
-def _other_part(sign: str, number: str) -> str:
-    """The lower bits for those above, and the reverse; "" where a number is none of bits."""
+def _other_part(sign: str, number: str) -> Iterator[str]:
+    """The lower bits for those above, and the reverse; nothing where a number is none of bits."""
     if not re.fullmatch(r"\d{1,5}u?", number):
-        return ""
+        return
     value, suffix = int(number.rstrip("u")), "u" * number.endswith("u")
-    if sign == ">>":
-        return f"& {(1 << value) - 1}{suffix}" if 0 < value <= _MOST_BITS else ""
-    return f">> {value.bit_length()}" if value and value & (value + 1) == 0 else ""
+    if sign == ">>" and 0 < value <= _MOST_BITS:
+        yield f"& {(1 << value) - 1}{suffix}"
+    elif sign == "&" and value & (value + 1) == 0 and value:
+        yield f">> {value.bit_length()}"
+    elif sign == "&" and value & (value - 1) == 0 and value:
+        yield from (f">> {value.bit_length() - 1}", f">> {value.bit_length() - 1} & 1")
 
 
 _MOST_BITS = 8
@@ -265,27 +268,6 @@ def _initial(spot: Spot) -> Iterator[Rewrite]:
         yield spot.behind(stop - 1, " = {}", "initial")
 
 
-def _asm(spot: Spot) -> Iterator[Rewrite]:
-    """Another number in an instruction: of a wait, an offset; a wait before a barrier; what is read as well."""
-    for i in spot.within:
-        token = spot.source.tokens[i]
-        if token.kind != "text":
-            continue
-        if constraint := re.match(r'"([=+])(?=&?\w+"$)', token.text):
-            sign = {"=": "+", "+": "="}[constraint[1]]
-            yield Rewrite(token.start + 1, token.start + 2, sign, "asm")
-        if "s_barrier" in token.text and "s_waitcnt" not in token.text:
-            text = token.text.replace("s_barrier", r"s_waitcnt lgkmcnt(0)\n\ts_barrier")
-            yield spot.replace(i, i + 1, text, "asm")
-        for found in re.finditer(r"(?<=[(:])\d{1,5}\b", token.text):
-            value, at = int(found[0]), token.start + found.start()
-            for other in dict.fromkeys(
-                (0, value - 1, value + 1, value * 2, value // 2, value + 16, value - 16)
-            ):
-                if other >= 0 and other != value:
-                    yield Rewrite(at, at + len(found[0]), str(other), "asm")
-
-
 def _atomic(spot: Spot) -> Iterator[Rewrite]:
     """An atomic addition in place of one that is none."""
     for node in spot.tree.walk():
@@ -339,7 +321,7 @@ KINDS: Mapping[str, Kind] = {
     "tests": Kind(tests, 3.6, 0.7),
     "factors": Kind(factors, 5.0, 0.3),
     "initial": Kind(_initial, 1.6, 1.0),
-    "asm": Kind(_asm, 1.8, 0.4),
+    "asm": Kind(asm, 1.8, 0.4),
     "atomic": Kind(_atomic, 2.5, 1.0),
     "barriers": Kind(barriers, 3.0, 0.2),
     "constants": Kind(constants, 3.4, 0.1),
@@ -363,6 +345,9 @@ KINDS: Mapping[str, Kind] = {
     "next": Kind(next_to, 2.9, 0.2),
     "shared": Kind(shared, 2.8, 0.2),
     "both": Kind(both, 3.6, 0.3),
+    "counts": Kind(counts, 3.4, 0.2),
+    "around": Kind(around, 3.6, 0.1),
+    "meant": Kind(meant, 3.4, 0.15),
 }
 """Each kind of change, by name."""
 _MOST_OF_A_KIND = 60

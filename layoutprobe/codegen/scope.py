@@ -211,6 +211,14 @@ def _words(source: Source) -> Counter[str]:
 
 
 @lru_cache(maxsize=32)
+def idle(source: Source) -> frozenset[str]:
+    """Members of structures that stand nowhere but where they are declared."""
+    often = Counter(token.text for token in source.tokens)
+    members = {member for of_one in _fields(source).values() for member in of_one}
+    return frozenset(name for name in members if often[name] == 1) - _of_macros(source)
+
+
+@lru_cache(maxsize=32)
 def _of_macros(source: Source) -> frozenset[str]:
     """Words of what macros stand for: a function may use them by a macro's name. A macro's own name is none."""
     bodies = re.findall(

@@ -25,7 +25,7 @@ def series(spot: Spot) -> Iterator[Rewrite]:
     if not _is_member(spot, own):
         return
     here = [" ".join(token.text for token in source.tokens[n.first : n.last]) for n in spot.statements]
-    for text in dict.fromkeys((*_gone_on(spot), *_of_other_names(spot))):
+    for text in dict.fromkeys((*_gone_on(spot), *_of_other_elements(spot), *_of_other_names(spot))):
         if " ".join(token.text for token in Source(text).tokens) not in here:
             end = source.tokens[own.stop].end
             yield Rewrite(end, end, f"\n{indent(source, own.start)}{text};", "series")
@@ -97,6 +97,37 @@ def _written(spot: Spot, within: range, texts: list[str]) -> str:
         result += spot.source.text[at : tokens[i].start] + text
         at = tokens[i].end
     return result
+
+
+def _of_other_elements(spot: Spot) -> Iterator[str]:
+    """The statement for another element that an array has by number: `acc[1][i] *= c;` behind `acc[0][i] *= c;`."""
+    tokens, own = spot.source.tokens, spot.within
+    number = tokens[own.start + 2]
+    begins = tokens[own.start].kind == "name" and tokens[own.start + 1].text == "["
+    if not begins or number.kind != "number" or tokens[own.start + 3].text != "]":
+        return
+    head = tokens[own.start].text
+    others = {
+        tokens[i + 2].text
+        for i in spot.function[:-3]
+        if tokens[i].text == head and tokens[i + 1].text == "[" and tokens[i + 3].text == "]"
+    }
+    declared = next(
+        (i for i, _ in declarations(spot.source) if tokens[i].text == head and i in spot.function), -3
+    )
+    if declared >= 0 and [token.text for token in tokens[declared + 1 : declared + 3]] in _EXTENTS:
+        others |= {str(n) for n in range(int(tokens[declared + 2].text))}
+    for other in sorted(one for one in others if re.fullmatch(r"\d", one) and one != number.text)[
+        :_MOST_TERMS
+    ]:
+        texts = [
+            other if tokens[i].text == number.text and tokens[i - 1].text == "[" else tokens[i].text
+            for i in own
+        ]
+        yield _written(spot, own, texts)
+
+
+_EXTENTS = (["[", "2"], ["[", "3"], ["[", "4"])
 
 
 def _of_other_names(spot: Spot) -> Iterator[str]:

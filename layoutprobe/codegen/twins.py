@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from layoutprobe.codegen.expressions import Rewrite, Spot
 from layoutprobe.codegen.statements import Token
-from layoutprobe.codegen.tree import BINDING, Node
+from layoutprobe.codegen.tree import BINDING, TYPES, Node
 
 _ALIKE = 0.6
 _LEAST, _MOST = 4, 120
@@ -106,13 +106,13 @@ def _put(spot: Spot, first: int, last: int, text: str) -> Rewrite:
 def grown(spot: Spot) -> Iterator[Rewrite]:
     """An expression as a part of what it is a part of elsewhere: `t + 1` for `t`, `slot(row, chunk)` for `chunk`."""
     wholes = dict[str, dict[str, int]]()
-    for tree in spot.statements:
+    for far, tree in (*((0, one) for one in spot.statements), *((_ELSEWHERE, one) for one in spot.elsewhere)):
         for whole in tree.walk():
-            text = _plain(spot, whole)
-            if text is not None:
+            text = _plain(spot, whole) if not far or tree.first not in spot.function else None
+            if text is not None and (not far or _heads(text) <= spot.heads):
                 for part in _parts_of(whole):
                     near = wholes.setdefault(spot.text(part), {})
-                    near[text] = min(near.get(text, 1 << 30), abs(whole.first - spot.within.start))
+                    near[text] = min(near.get(text, 1 << 30), far or abs(whole.first - spot.within.start))
     found = list[tuple[float, Rewrite]]()
     for node, around in _inside(spot.tree):
         if node.last - node.first > _LONGEST or spot.source.tokens[node.first].kind == "number":
@@ -127,6 +127,14 @@ def grown(spot: Spot) -> Iterator[Rewrite]:
             found.append((nth + far / 400, spot.replace(node.first, node.last, new, "grown")))
     found.sort(key=lambda pair: pair[0])
     yield from (replace(one, rank=late) for late, one in found)
+
+
+_ELSEWHERE = 300
+"""How far what another function has is: as so many words."""
+
+
+def _heads(text: str) -> set[str]:
+    return set(re.findall(r"(?<![\w.>:])[A-Za-z_]\w*", text)) - TYPES
 
 
 _LONGEST = 16

@@ -402,6 +402,61 @@ SMALL = (
         "else counts[b] += sum;",
         "void f(int* counts, int b, int sum) { if (b < 0) g(sum); else atomicAdd(&counts[b], sum); }",
     ),
+    (
+        "acc[1][i] *= keep;",
+        "",
+        "void f(float keep, int i) { float acc[2][8];\n  acc[0][i] *= keep;\n  acc[1][i] *= keep;\n  h(acc); }",
+    ),
+    (
+        "(wave >> 1) * 16",
+        "(wave & 2) * 16",
+        "int f(int wave) { const int m0 = (wave >> 1) * 16; return m0; }",
+    ),
+    ("word >> (2 * i)", "word >> i", "int f(unsigned word, int i) { return (word >> (2 * i)) & 3u; }"),
+    ("0x7fff", "0x7ff", "unsigned f(unsigned u) { return u + 0x7fff; }"),
+    (
+        "k += WAVES * STEP",
+        "k += WAVES * 8",
+        "#define WAVES 4\n#define STEP 16\n"
+        "void f(int K, int w) { for (int k = w * STEP; k < K; k += WAVES * STEP) g(k); }",
+    ),
+    (
+        "min(BAND, tiles_m - first_m)",
+        "BAND",
+        "template <int BAND> void f(int tiles_m, int tiles_n, int group) {\n  const int per = BAND * tiles_n;\n"
+        "  const int first_m = group * BAND;\n  const int height = min(BAND, tiles_m - first_m);\n"
+        "  g(per, height); }",
+    ),
+    (
+        "K - k0 < 16 ? K - k0 : 16",
+        "16",
+        "void f(int K, int first) { const int k0 = 16 * first;\n  const int rows = K - k0 < 16 ? K - k0 : 16;\n"
+        "  g(rows); }",
+    ),
+    (
+        "n0 / 32 + j;",
+        "n0 / 32;",
+        "void f(int n0) { for (int j = 0; j < 2; ++j) {\n  const int nb = n0 / 32 + j;\n  c[j] += s[nb]; } }",
+    ),
+    (
+        "w[2 * t + which]",
+        "w[2 * t]",
+        "void f(float* w, int t, int which, int at) { if (which >= 0) { much[at] = w[2 * t + which]; } }",
+    ),
+    (
+        "seq * pg.max_pages + p",
+        "seq * pages + p",
+        "struct Pages { int* table; int max_pages; };\nvoid f(Pages pg, int seq, int pages, int p) {"
+        " const int page = pg.table[seq * pg.max_pages + p]; g(page, pages); }",
+    ),
+    (
+        "(b * cv.T + t) * cv.O",
+        "(b + t) * cv.O",
+        "struct Conv { int T, O; };\nint g(Conv cv, int b, int t) { return (b * cv.T + t) * 4; }\n"
+        "int f(Conv cv, int b, int t) { return (b * cv.T + t) * cv.O; }",
+    ),
+    ("wmma(-xr, yi, im)", "wmma(xr, yi, im)", "void f(v8 xr, v8 yi, v8 im) { im = wmma(-xr, yi, im); }"),
+    ("[1,1,0]", "[1,0,0]", 'void f(v8 d) { asm volatile("v_wmma %0, %0, %0 neg_lo:[1,1,0]" : "+v"(d)); }'),
 )
 """The same for more kinds of mistakes, each in a function of its own."""
 
