@@ -24,12 +24,14 @@ def omitted(spot: Spot) -> Iterator[Rewrite]:
     yield from _last_steps(spot)
 
 
-def _behind(spot: Spot, text: str) -> Rewrite:
+def added(spot: Spot, text: str) -> Rewrite:
+    """A statement more behind this one."""
     end = spot.source.tokens[min(spot.within.stop, len(spot.source.tokens) - 1)].end
     return Rewrite(end, end, f"\n{indent(spot.source, spot.within.start)}{text}", "omitted")
 
 
-def _ends(spot: Spot) -> bool:
+def ends(spot: Spot) -> bool:
+    """Whether a statement stands by itself."""
     tokens, stop = spot.source.tokens, spot.within.stop
     return stop < len(tokens) and tokens[stop].text == ";"
 
@@ -37,7 +39,7 @@ def _ends(spot: Spot) -> bool:
 def _scaled_too(spot: Spot) -> Iterator[Rewrite]:
     """`acc *= c;` for each sum of the function that is not scaled, where another one is."""
     tree = spot.tree
-    if tree.kind != "assignment" or len(tree.parts) != 2 or not _ends(spot):
+    if tree.kind != "assignment" or len(tree.parts) != 2 or not ends(spot):
         return
     target, value = tree.parts
     name = spot.source.tokens[target.first].text
@@ -45,11 +47,11 @@ def _scaled_too(spot: Spot) -> Iterator[Rewrite]:
     if not factor or name in factor or re.search(r"\+\+|--", subscript):
         return
     scaled = {spot.source.tokens[one.parts[0].first].text for one in spot.statements if _scales(spot, one)}
-    for other in _sums(spot):
+    for other in sums_of(spot):
         if other not in scaled | {name} and other in spot.names:
             for text in _times(spot, other, subscript, factor):
                 plain = spot.operator(spot.tree, 1) == "*="
-                yield replace(_behind(spot, text), rank=0.0 if plain else 0.5)
+                yield replace(added(spot, text), rank=0.0 if plain else 0.5)
 
 
 def _factor(spot: Spot, target: Node, value: Node) -> str:
@@ -76,7 +78,7 @@ def _scales(spot: Spot, tree: Node) -> bool:
     )
 
 
-def _sums(spot: Spot) -> list[str]:
+def sums_of(spot: Spot) -> list[str]:
     """Variables that a statement of the function adds to, or a call that is given them: `o = wmma(p, v, o)`."""
     found = dict[str, None]()
     for tree in spot.statements:
@@ -158,7 +160,7 @@ def _identities(spot: Spot) -> Iterator[Rewrite]:
     """Zero in the lanes that have none before them, behind a shuffle from below."""
     tree = spot.tree
     found = re.search(r"__shfl_up\w*\(.*?,\s*(\w+)\s*(?:,[^,()]*)?\)", spot.text(tree), re.DOTALL)
-    if tree.kind != "assignment" or found is None or not _ends(spot):
+    if tree.kind != "assignment" or found is None or not ends(spot):
         return
     name = spot.source.tokens[tree.parts[0].last - 1].text
     lanes = [
@@ -167,7 +169,7 @@ def _identities(spot: Spot) -> Iterator[Rewrite]:
         if re.search(r"lane", one.text, re.I) and one.sort == "integer"
     ]
     for lane in [*lanes[:2], "(threadIdx.x % warpSize)"][:2]:
-        yield _behind(spot, f"if ({lane} < {found[1]}) {name} = 0;")
+        yield added(spot, f"if ({lane} < {found[1]}) {name} = 0;")
 
 
 def _last_steps(spot: Spot) -> Iterator[Rewrite]:
@@ -175,7 +177,7 @@ def _last_steps(spot: Spot) -> Iterator[Rewrite]:
     source, tokens, tree = spot.source, spot.source.tokens, spot.tree
     block = source.block_around(spot.within.start)
     opened = source.partner.get(block[0] - 1, 0) if block is not None else 0
-    if block is None or not opened or tokens[opened - 1].text not in ("for", "while") or not _ends(spot):
+    if block is None or not opened or tokens[opened - 1].text not in ("for", "while") or not ends(spot):
         return
     value = tree.parts[1] if tree.kind == "assignment" and len(tree.parts) == 2 else tree
     calls = (

@@ -133,6 +133,13 @@ def exchanges(spot: Spot) -> Iterator[Rewrite]:
     sorts = {one.text: one.sort for one in own}
     same = [(a, b) for a, b in combinations(sorts, 2) if sorts[a] == sorts[b]]
     pairs = [(a, b) for a, b in same if alike(a, b) or (len(a) == len(b) == 1 and a.isupper() == b.isupper())]
+    arrays = spot.scope.elements
+    indexed = {one.text for one in own if one.last < len(tokens) and tokens[one.last].text == "["}
+    pairs += [
+        (a, b)
+        for a, b in same
+        if (a, b) not in pairs and {a, b} <= indexed and arrays.get(a) == arrays.get(b)
+    ]
     both = [
         (one, other)
         for one, other in combinations(pairs, 2)

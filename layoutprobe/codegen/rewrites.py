@@ -13,7 +13,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from layoutprobe.codegen.additions import around, barriers, factors, lacking, terms_more, units
+from layoutprobe.codegen.companions import companions
 from layoutprobe.codegen.details import both, clamps, counts, masks, next_to, shared, signs, tables
+from layoutprobe.codegen.exchanged import crossed, stand_ins
 from layoutprobe.codegen.expressions import (
     Rewrite,
     Spot,
@@ -25,7 +27,7 @@ from layoutprobe.codegen.expressions import (
 from layoutprobe.codegen.families import families
 from layoutprobe.codegen.idioms import bounds, choices, conversions, first_only, groups
 from layoutprobe.codegen.instructions import asm
-from layoutprobe.codegen.omitted import omitted
+from layoutprobe.codegen.omitted import omitted, sums_of
 from layoutprobe.codegen.quantities import constants, meant, numbers, weights
 from layoutprobe.codegen.renames import exchanges, names, scalars
 from layoutprobe.codegen.scope import declarations
@@ -261,11 +263,16 @@ _FAMILIES = tuple(
 
 
 def _initial(spot: Spot) -> Iterator[Rewrite]:
-    """Zeros for what is declared without a value."""
+    """Zeros for what is declared without a value, or as a sum of another variable's."""
     tokens, stop = spot.source.tokens, spot.within.stop
     declared = any(i in spot.within for i, _ in declarations(spot.source))
     if declared and spot.tree.kind == "leaf" and stop < len(tokens) and tokens[stop].text == ";":
         yield spot.behind(stop - 1, " = {}", "initial")
+    if declared and spot.tree.kind == "assignment" and spot.tree.parts[-1].kind == "leaf":
+        target, value = spot.tree.parts[0], spot.tree.parts[-1]
+        named = any(value.first <= one.first < value.last for one in spot.scope.operands)
+        if named and tokens[target.last - 1].text in sums_of(spot):
+            yield replace(spot.replace(value.first, value.last, "{}", "initial"), rank=1.6)
 
 
 def _atomic(spot: Spot) -> Iterator[Rewrite]:
@@ -347,6 +354,9 @@ KINDS: Mapping[str, Kind] = {
     "both": Kind(both, 3.6, 0.3),
     "counts": Kind(counts, 3.4, 0.2),
     "around": Kind(around, 3.6, 0.1),
+    "crossed": Kind(crossed, 3.6, 0.2),
+    "stand_ins": Kind(stand_ins, 3.6, 0.2),
+    "companions": Kind(companions, 2.9, 0.15),
     "meant": Kind(meant, 3.4, 0.15),
 }
 """Each kind of change, by name."""

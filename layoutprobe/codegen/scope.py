@@ -125,7 +125,7 @@ def scope(source: Source, start: int, stop: int, outer: Outer = ()) -> Scope:
     found = [(name, function, sort) for name, sort in {**dict(outer), **outside, **holds}.items()]
     found += [(source.tokens[i].text, _known(source, i, stop), sort) for i, sort in inside]
     members = {name: sort for of_one in fields.values() for name, sort in of_one.items()}
-    own = Counter(source.tokens[i].text for i in function)
+    own = Counter(source.tokens[i].text for i in function if source.tokens[i - 1].text not in (".", "->"))
     everywhere, names = _words(source), {source.tokens[i].text for i, _ in inside}
     once = {name for name, *_ in found if (own if name in names else everywhere)[name] == 1}
     unused = frozenset(once - _of_macros(source))

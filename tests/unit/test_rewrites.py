@@ -457,6 +457,56 @@ SMALL = (
     ),
     ("wmma(-xr, yi, im)", "wmma(xr, yi, im)", "void f(v8 xr, v8 yi, v8 im) { im = wmma(-xr, yi, im); }"),
     ("[1,1,0]", "[1,0,0]", 'void f(v8 d) { asm volatile("v_wmma %0, %0, %0 neg_lo:[1,1,0]" : "+v"(d)); }'),
+    (
+        "q[j * s + k + e]",
+        "q[(k + e) * s + j]",
+        "void f(float* q, int j, int k, int e, int s) { g(q[j * s + k + e]); }",
+    ),
+    (
+        "rs[row] * cs[col] +",
+        "rs[col] * cs[row] +",
+        "float f(float* rs, float* cs, int row, int col) { return rs[row] * cs[col] + bias[col]; }",
+    ),
+    (
+        "v * gamma[c] + beta[c]",
+        "v * beta[c] + gamma[c]",
+        "float f(const float* gamma, const float* beta, float v, int c) { return v * gamma[c] + beta[c]; }",
+    ),
+    (
+        "n / across * 16",
+        "n / (total / across) * 16",
+        "int f(int n, int total, int across) { const int m0 = n / across * 16; return m0 + n % across; }",
+    ),
+    (
+        "(same ? left : right).v",
+        "right.v",
+        "struct Panel { float v[4]; };\nvoid f(bool same) { Panel left, right; h(left); if (!same) h(right);\n"
+        "  g((same ? left : right).v); }",
+    ),
+    (
+        "float part = {};",
+        "float part = total[j];",
+        "void f(float* total, int j) { float part = {};\n"
+        "  for (int i = 0; i < 4; ++i) part += g(i); total[j] += part; }",
+    ),
+    (
+        "is = ib; best = x;",
+        "best = x;",
+        "void f(float x, int e) { float best = 0, second = 0; int ib = 0, is = 0; if (x > best) {\n"
+        "  second = best; is = ib; best = x; ib = e;\n} else {\n  second = x; is = e;\n} g(is); }",
+    ),
+    (
+        "q += z * T; y",
+        "y",
+        "void f(float* x, int* q, float* y, int z, int T, int C) {\n"
+        "  x += z * T * C; q += z * T; y += z * T * C; h(q); }",
+    ),
+    (
+        "s.cut |= cut; }",
+        "}",
+        "struct Part { float sum; int cut; };\nvoid f(Part s) { const float left = up(s.sum);\n"
+        "  const int cut = up(s.cut); if (left > 0) { s.sum += left; s.cut |= cut; } }",
+    ),
 )
 """The same for more kinds of mistakes, each in a function of its own."""
 

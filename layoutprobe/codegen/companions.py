@@ -1,0 +1,95 @@
+"""Statements that go with others: names that are assigned together, pointers that go on alike, what nobody uses."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import pairwise
+
+from msgspec.structs import replace
+
+from layoutprobe.codegen.expressions import Rewrite, Spot
+from layoutprobe.codegen.omitted import added, ends
+from layoutprobe.codegen.scope import declarations
+from layoutprobe.codegen.tree import Node
+
+_MOST = 4
+"""Names that are tried in place of one."""
+
+
+def companions(spot: Spot) -> Iterator[Rewrite]:
+    """Statements that may be lacking behind this one, as this one or others have them for other names."""
+    if ends(spot):
+        yield from _assigned_with(spot)
+        yield from _pointers(spot)
+        yield from _never_used(spot)
+
+
+def _assigned_with(spot: Spot) -> Iterator[Rewrite]:
+    """`second_at = best_at;` behind `second = best;`, where each pair is assigned together elsewhere."""
+    here = _names(spot, spot.tree)
+    if here is None or not here[1]:
+        return
+    together, block = defaultdict[str, list[str]](list), spot.source.block_around(spot.within.start)
+    pairs = [(tree, _names(spot, tree)) for tree in spot.statements]
+    for (one, mine), (other, theirs) in pairwise(pairs):
+        if mine and theirs and other.first == one.last + 1:
+            together[mine[0]].append(theirs[0])
+            together[theirs[0]].append(mine[0])
+    inside = range(*block) if block else spot.function
+    taken = {names[0] for tree, names in pairs if names and tree.first in inside}
+    for target in dict.fromkeys(together[here[0]]):
+        for value in dict.fromkeys(together[here[1]]):
+            known = target in spot.names and value in spot.names and target not in taken and target != value
+            if known and spot.names[target].sort == spot.names[value].sort:
+                yield added(spot, f"{target} = {value};")
+
+
+def _names(spot: Spot, tree: Node) -> tuple[str, str] | None:
+    """What is assigned to, where it is a name, and the value, where that is one, too."""
+    if tree.kind != "assignment" or len(tree.parts) != _SIDES or spot.operator(tree, 1) != "=":
+        return None
+    one, other = (spot.text(part) if part.last == part.first + 1 else "" for part in tree.parts)
+    return (one, other if other.isidentifier() else "") if one else None
+
+
+_SIDES = 2
+
+
+def _pointers(spot: Spot) -> Iterator[Rewrite]:
+    """`b += z * T;` behind `a += z * T * C;`, for pointers that nothing moves."""
+    tree, tokens = spot.tree, spot.source.tokens
+    target = tokens[tree.first].text
+    moves = tree.kind == "assignment" and len(tree.parts) == _SIDES and spot.operator(tree, 1) == "+="
+    if not moves or target not in spot.names or spot.names[target].sort != "pointer":
+        return
+    moved = {spot.text(one.parts[0]) for one in spot.statements if one.kind == "assignment" and one.parts}
+    value = tree.parts[1]
+    texts = [spot.text(value)]
+    if value.kind == "product" and set(spot.text(value)).isdisjoint("/%"):
+        factors = [spot.text(part) for part in value.parts]
+        shorter = [factors[:n] + factors[n + 1 :] for n in range(len(factors) - 1, 0, -1)]
+        texts += [" * ".join(one) for one in shorter]
+    still = [one.text for one in spot.names.values() if one.sort == "pointer" and one.text not in moved]
+    for nth, name in enumerate([name for name in still if name.isidentifier()][:_MOST]):
+        yield from (replace(added(spot, f"{name} += {text};"), rank=0.1 * nth) for text in texts)
+
+
+def _never_used(spot: Spot) -> Iterator[Rewrite]:
+    """`s.cut |= cut;` for a `cut` that is made of `s.cut` and that nothing uses."""
+    tokens, unused = spot.source.tokens, spot.scope.unused
+    for i, sort in declarations(spot.source):
+        known = i in spot.function and i < spot.within.start and tokens[i].text in unused
+        if not known or tokens[i].text not in spot.names or sort not in _SIGNS:
+            continue
+        made = spot.source.around(i)
+        lefts = [
+            one.text for one in spot.scope.operands if i < one.first < made.stop and one.sort in (sort, "")
+        ]
+        for left in list(dict.fromkeys(sorted(lefts, key=lambda text: not text.endswith(tokens[i].text))))[
+            :_MOST
+        ]:
+            yield from (added(spot, f"{left} {sign} {tokens[i].text};") for sign in _SIGNS[sort])
+
+
+_SIGNS = {"integer": ("|=", "+=", "="), "real": ("+=", "=", "*=")}
