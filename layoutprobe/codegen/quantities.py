@@ -45,7 +45,26 @@ def weights(spot: Spot) -> Iterator[Rewrite]:
                 if u[1] and not v[1]:
                     text = f"{_bound(v[0])} / 4 * 8{middle}{_times(u[0], '4')} + {_bound(v[0])} % 4"
                     found.append(replace(spot.replace(a, d, text, "weights"), rank=2.0))
+            found += (
+                replace(spot.replace(a, d, text, "weights"), rank=1.8)
+                for text in _of_other_lanes(one, other, middle)
+            )
     yield from sorted(found, key=lambda one: one.rank)
+
+
+def _of_other_lanes(one: tuple[str, str], other: tuple[str, str], middle: str) -> Iterator[str]:
+    """`(lane >> 4) * 4 + v` for `(lane >> 5) * 8 + v * 2`: other lanes hold other rows in waves of another length."""
+    for nth, (text, factor) in enumerate((one, other)):
+        lanes = re.fullmatch(r"\(?([^()]*[^\s()])\s*(>>\s*[45]|/\s*16|/\s*32)\)?", text)
+        if lanes and factor and (other, one)[nth][1] in ("", "2"):
+            by = re.sub(r"4|5|16|32", lambda found: _OTHER_LANES[found[0]], lanes[2])
+            rest = (other, one)[nth][0]
+            for mine, its in (("4", ""), ("8", ""), ("", "2")):
+                both = (_times(f"({lanes[1]} {by})", mine), _times(rest, its))
+                yield middle.join(both if nth == 0 else both[::-1])
+
+
+_OTHER_LANES = {"4": "5", "5": "4", "16": "32", "32": "16"}
 
 
 def _pairs(one: str, other: str) -> list[tuple[str, str]]:

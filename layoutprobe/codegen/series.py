@@ -147,6 +147,7 @@ def siblings(spot: Spot) -> Iterator[Rewrite]:
     for node in spot.tree.walk():
         if node.kind != "sum" or not 2 <= len(node.parts) <= _MOST_TERMS:
             continue
+        yield from _weighted(spot, node)
         for one in node.parts:
             for other in node.parts:
                 if one is not other:
@@ -154,6 +155,28 @@ def siblings(spot: Spot) -> Iterator[Rewrite]:
 
 
 _MOST_TERMS = 4
+
+
+def _weighted(spot: Spot, node: Node) -> Iterator[Rewrite]:
+    """`a.sum * w0 + b.sum * w1` for `a.sum + b.sum`, where another sum of two has these factors."""
+    if len(node.parts) != _PAIR or any(part.kind != "leaf" for part in node.parts):
+        return
+    found = dict[tuple[str, str], None]()
+    for tree in spot.statements:
+        for other in tree.walk():
+            products = other.kind == "sum" and [part for part in other.parts if part.kind == "product"]
+            if products and len(products) == len(other.parts) == _PAIR:
+                one, two = (spot.text(part.parts[-1]) for part in products)
+                if one != two and one in spot.names and two in spot.names:
+                    found.setdefault((one, two))
+    for one, two in list(found)[:_MOST_TERMS]:
+        first, second = (spot.text(part) for part in node.parts)
+        if "integer" not in {spot.names[one].sort, spot.names[two].sort}:
+            text = f"{first} * {one} {spot.operator(node, 1)} {second} * {two}"
+            yield spot.replace(node.first, node.last, text, "siblings")
+
+
+_PAIR = 2
 
 
 def _as_sibling(spot: Spot, one: Node, other: Node) -> Iterator[Rewrite]:

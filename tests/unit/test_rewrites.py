@@ -507,6 +507,17 @@ SMALL = (
         "struct Part { float sum; int cut; };\nvoid f(Part s) { const float left = up(s.sum);\n"
         "  const int cut = up(s.cut); if (left > 0) { s.sum += left; s.cut |= cut; } }",
     ),
+    (
+        "a.sum * w0 + b.sum * w1",
+        "a.sum + b.sum",
+        "struct Sums { float sum, top; };\nfloat f(Sums a, Sums b, float w0, float w1) {\n"
+        "  const float z = a.sum * w0 + b.sum * w1;\n  return (a.top * w0 + b.top * w1) / z; }",
+    ),
+    (
+        "4 * (lane >> 4) + v",
+        "(lane >> 5) * 8 + v * 2",
+        "int f(int m0, int lane, int v) { const int row = m0 + 4 * (lane >> 4) + v; return row; }",
+    ),
 )
 """The same for more kinds of mistakes, each in a function of its own."""
 
