@@ -180,6 +180,24 @@ def shared(spot: Spot) -> Iterator[Rewrite]:
                 yield spot.replace(one.first, one.last, spot.text(other), "shared")
 
 
+def longer(spot: Spot) -> Iterator[Rewrite]:
+    """A sum as a longer one of the statement that begins alike: `r + c + 8 < M` for `r + c < M`."""
+    nodes = list(spot.tree.walk())
+    whole = [node for node in nodes if node.kind == "sum" and spot.start(node) == node.first]
+    for one in nodes:
+        if one.kind != "sum" or one.last - one.first > _LONGEST_SUM:
+            continue
+        terms = [spot.text(part) for part in one.parts]
+        for other in whole:
+            begins = [spot.text(part) for part in other.parts[: len(terms)]]
+            apart = other.last <= one.first or one.last <= other.first
+            if apart and len(other.parts) > len(terms) and begins == terms:
+                yield spot.replace(one.first, one.last, spot.text(other), "longer")
+
+
+_LONGEST_SUM = 16
+
+
 def next_to(spot: Spot) -> Iterator[Rewrite]:
     """A word exchanged with that of the next statement, where the two differ in few."""
     source, tokens, own = spot.source, spot.source.tokens, spot.within

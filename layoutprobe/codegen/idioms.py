@@ -69,11 +69,27 @@ def bounds(spot: Spot) -> Iterator[Rewrite]:
                 for name in _all_there_are(spot):
                     new = spot.replace(node.first, node.last, f"{spot.text(left)} < {name}", "bounds")
                     yield replace(new, rank=0.5)
+            if sign == "<" and right.kind == "leaf" and "+=" in spot.text(spot.tree):
+                for nth, name in enumerate(_counts(spot)):
+                    more = spot.behind(right.last - 1, f" * {name}", "bounds")
+                    yield replace(more, rank=0.6 + 0.1 * nth)
             for name in _loop_variables(spot):
                 used = {one.text for one in spot.scope.operands if node.first <= one.first < node.last}
                 if name not in used and name in _used_below(spot):
                     added = spot.behind(left.last - 1, f" + {name}", "bounds")
                     yield replace(added, rank=0.2 if sign in ("<", ">=") else 1.0)
+
+
+def _counts(spot: Spot) -> list[str]:
+    """Integers that are declared before a loop and not in it: of what it goes through there may be several."""
+    if spot.source.tokens[spot.within.start].text != "for":
+        return []
+    own = {one.text for one in spot.scope.operands if one.first in spot.within}
+    known = [name for name, one in spot.names.items() if one.sort == "integer" and name.isidentifier()]
+    outside = spot.scope.outside
+    return [name for name in known if name not in own and name not in outside and name not in spot.scalars][
+        :_MOST_EXTENTS
+    ]
 
 
 def _all_there_are(spot: Spot) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import combinations
 from math import log1p
 
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 
 from layoutprobe.codegen.expressions import Known, Rewrite, Spot
 from layoutprobe.codegen.scope import BUILTIN, Operand, declarations
+from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.tree import ASSIGNMENTS
 
 _MOST_NAMES = 10
@@ -60,6 +62,7 @@ def _unlike(spot: Spot, one: Operand, other: Known) -> float:
     score += _EXTENT * (heads <= {*BUILTIN} and len(heads & {"blockDim", "gridDim"}) == 1)
     score -= _AXIS * (one.text.partition(".")[0] in BUILTIN and other.text[:-1] == one.text[:-1])
     score += 0.8 * (_is_size(spot, one.text) != _is_size(spot, other.text))
+    score -= 4 * _AXIS * (one.text.partition(".")[0] in BUILTIN and other.text in _axes(spot.source))
     divides = spot.source.tokens[one.first - 1].text == "/" and one.first > 0
     score -= _MEAN * (divides and re.split(r"\.|->", other.text)[-1] in spot.scalars)
     return score + 1.0 * (spot.source.tokens[one.first].kind == "number")
@@ -72,6 +75,14 @@ _MEAN = 1.5
 """How much likelier an extent that the kernel is given is meant where something is divided: a mean is over all."""
 _EXTENT = 2.0
 """How much unlikelier an extent is meant by an index, or the reverse: with all as its share one workgroup does it."""
+
+
+@lru_cache(maxsize=32)
+def _axes(source: Source) -> frozenset[str]:
+    """Names whose value is a coordinate of the thread or workgroup, and nothing else."""
+    return frozenset(
+        re.findall(rf"\b([A-Za-z_]\w*)\s*=\s*(?:{'|'.join(BUILTIN)})\.[xyz]\s*[;,]", source.text)
+    )
 
 
 def _is_size(spot: Spot, text: str) -> bool:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from layoutprobe.codegen.additions import around, barriers, factors, lacking, terms_more, units
 from layoutprobe.codegen.companions import companions
-from layoutprobe.codegen.details import both, clamps, counts, masks, next_to, shared, signs, tables
+from layoutprobe.codegen.details import both, clamps, counts, longer, masks, next_to, shared, signs, tables
 from layoutprobe.codegen.exchanged import crossed, stand_ins
 from layoutprobe.codegen.expressions import (
     Rewrite,
@@ -357,6 +357,7 @@ KINDS: Mapping[str, Kind] = {
     "crossed": Kind(crossed, 3.6, 0.2),
     "stand_ins": Kind(stand_ins, 3.6, 0.2),
     "companions": Kind(companions, 2.9, 0.15),
+    "longer": Kind(longer, 3.0, 0.2),
     "meant": Kind(meant, 3.4, 0.15),
 }
 """Each kind of change, by name."""

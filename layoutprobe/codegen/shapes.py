@@ -207,7 +207,10 @@ def tests(spot: Spot) -> Iterator[Rewrite]:
     if spot.scope.own:  # functions of structures of one kind come in pairs
         known.update(_of_other_functions(spot))
     names = {one.text for one in spot.scope.operands if one.first in spot.within}
-    near = sorted(known, key=lambda text: -sum(name in text for name in names))
+    tested = {
+        name for node in spot.tree.walk() if node.kind == "comparison" for name in _words(spot.text(node))
+    }
+    near = sorted(known, key=lambda text: (-len(_words(text) & (names - tested)), -len(_words(text) & names)))
     sizes = (f"{name} < {size}" for name in sorted(names) for size in _sizes_of(spot, name))
     both = [text for one in near for text in (one, *_exchanged(spot, one))]
     texts = [text for text in dict.fromkeys((*sizes, *both)) if text not in own][:_MOST_TESTS]
@@ -220,6 +223,10 @@ def tests(spot: Spot) -> Iterator[Rewrite]:
 
 
 _MOST_TESTS = 12
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[A-Za-z_]\w*", text))
 
 
 def _of_other_functions(spot: Spot) -> list[str]:

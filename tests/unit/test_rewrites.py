@@ -518,6 +518,25 @@ SMALL = (
         "(lane >> 5) * 8 + v * 2",
         "int f(int m0, int lane, int v) { const int row = m0 + 4 * (lane >> 4) + v; return row; }",
     ),
+    (
+        "r + c + 32 < M) y",
+        "r + c < M) y",
+        "void f(int r, int c, int M, float x) { if (r + c < M) y[r + c] = x;\n"
+        "  if (r + c + 32 < M) y[r + c + 32] = x; }",
+    ),
+    (
+        "i < slots * waves",
+        "i < slots",
+        "void f(int n) { const int slots = n + 1, waves = blockDim.x / 32;\n"
+        "  for (int i = threadIdx.x; i < slots * waves; i += blockDim.x) copies[i] = 0;\n"
+        "  for (int w = 0; w < waves; ++w) h(w, slots); }",
+    ),
+    (
+        "mask[bm * words",
+        "mask[blockIdx.x * words",
+        "void f(int words, int base, int K, int N) { const int bm = blockIdx.y, n0 = blockIdx.x * 32;\n"
+        "  const unsigned bits = mask[bm * words + base / 32]; g(bm, n0, bits); }",
+    ),
 )
 """The same for more kinds of mistakes, each in a function of its own."""
 
