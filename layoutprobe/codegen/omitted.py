@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import pairwise
 
 from msgspec.structs import replace
@@ -26,14 +26,25 @@ def omitted(spot: Spot) -> Iterator[Rewrite]:
 
 def added(spot: Spot, text: str) -> Rewrite:
     """A statement more behind this one."""
-    end = spot.source.tokens[min(spot.within.stop, len(spot.source.tokens) - 1)].end
+    last = _end(spot)
+    end = spot.source.tokens[min(spot.within.stop, len(spot.source.tokens) - 1) if last < 0 else last].end
     return Rewrite(end, end, f"\n{indent(spot.source, spot.within.start)}{text}", "omitted")
 
 
 def ends(spot: Spot) -> bool:
     """Whether a statement stands by itself."""
-    tokens, stop = spot.source.tokens, spot.within.stop
-    return stop < len(tokens) and tokens[stop].text == ";"
+    return _end(spot) >= 0
+
+
+def _end(spot: Spot) -> int:
+    """The semicolon behind a statement, behind the bodies of functions that are arguments in it; -1 for none."""
+    source, tokens, i = spot.source, spot.source.tokens, spot.within.stop
+    around = source.parent[spot.within.start]
+    while i < len(tokens) and tokens[i].text == "{" and source.parent[i] > around and i in source.partner:
+        i = source.partner[i] + 1
+        while i < len(tokens) and tokens[i].text not in (";", "{"):
+            i += 1
+    return i if i < len(tokens) and tokens[i].text == ";" and source.parent[i] == around else -1
 
 
 def _scaled_too(spot: Spot) -> Iterator[Rewrite]:
@@ -47,11 +58,25 @@ def _scaled_too(spot: Spot) -> Iterator[Rewrite]:
     if not factor or name in factor or re.search(r"\+\+|--", subscript):
         return
     scaled = {spot.source.tokens[one.parts[0].first].text for one in spot.statements if _scales(spot, one)}
-    for other in sums_of(spot):
-        if other not in scaled | {name} and other in spot.names:
-            for text in _times(spot, other, subscript, factor):
-                plain = spot.operator(spot.tree, 1) == "*="
-                yield replace(added(spot, text), rank=0.0 if plain else 0.5)
+    lasting = _before_the_loop(spot)
+    others = [
+        one for one in sums_of(spot) if one not in scaled | {name} and one in spot.names and one in lasting
+    ]
+    for other in others[:_MOST]:
+        for text in _times(spot, other, subscript, factor):
+            plain = spot.operator(spot.tree, 1) == "*="
+            yield replace(added(spot, text), rank=0.0 if plain else 0.5)
+
+
+def _before_the_loop(spot: Spot) -> Collection[str]:
+    """Names that are known before the innermost loop around a statement: what lasts is; all where there is none."""
+    source, block = spot.source, spot.source.block_around(spot.within.start)
+    while block is not None and block[0] in spot.function:
+        opened = source.partner.get(block[0] - 1, 0)
+        if opened and source.tokens[opened - 1].text in ("for", "while"):
+            return spot.scope.at(opened - 1).keys()
+        block = source.block_around(block[0])
+    return spot.names.keys()
 
 
 def _factor(spot: Spot, target: Node, value: Node) -> str:
@@ -92,7 +117,10 @@ def sums_of(spot: Spot) -> list[str]:
         again = any(spot.text(part) == own for node in value.walk() for part in node.parts)
         if head < target.last and (spot.operator(tree, 1) == "+=" or again):
             found.setdefault(spot.source.tokens[head].text)
-    return list(found)[:_MOST]
+    return list(found)[:_MOST_SUMS]
+
+
+_MOST_SUMS = 12
 
 
 def _times(spot: Spot, name: str, subscript: str, factor: str) -> Iterator[str]:
@@ -104,6 +132,8 @@ def _times(spot: Spot, name: str, subscript: str, factor: str) -> Iterator[str]:
     elif sizes <= _MOST_SIZES:
         each = [name, *("lp_" + "row" * (n + 1 < sizes) + "each" * (n + 1 == sizes) for n in range(sizes))]
         loops = "".join(f"for (auto& {b} : {a}) " for a, b in pairwise(each))
+        if subscript:
+            yield f"{loops}{each[-1]}{subscript} *= {factor};"
         yield f"{loops}{each[-1]} *= {factor};"
         if subscript:
             yield f"{name}{subscript} *= {factor};"

@@ -537,6 +537,14 @@ SMALL = (
         "void f(int words, int base, int K, int N) { const int bm = blockIdx.y, n0 = blockIdx.x * 32;\n"
         "  const unsigned bits = mask[bm * words + base / 32]; g(bm, n0, bits); }",
     ),
+    (
+        "for (auto& lp_each : acc) lp_each[v] *= fix;",
+        "",
+        "void f(v8 l, v8 s) { v8 acc[4] = {};\n  for (int v = 0; v < 8; ++v) {\n  const float fix = g(v);\n"
+        "  l[v] = l[v] * fix + sum(s[v], [](float x) { return x; });\n"
+        "  for (auto& lp_each : acc) lp_each[v] *= fix;\n}\n"
+        "  for (int c = 0; c < 4; ++c) acc[c] = wmma(s, s, acc[c]); }",
+    ),
 )
 """The same for more kinds of mistakes, each in a function of its own."""
 
