@@ -21,7 +21,6 @@ from layoutprobe.brief import brief
 from layoutprobe.isa.kind import Kind
 from layoutprobe.layouts.explain import explain_places
 from layoutprobe.layouts.layout import HOLE
-from layoutprobe.layouts.swizzle import SCHEMES
 from layoutprobe.observe.load_path import Step
 from layoutprobe.observe.tiles import IMAGES, Images
 from layoutprobe.report.words import spans
@@ -45,6 +44,7 @@ from layoutprobe.solver.diagnose import (
 from layoutprobe.solver.hypotheses import COPY
 from layoutprobe.solver.product import UNDEFINED
 from layoutprobe.trace.culprits import Culprit, culprits_of
+from layoutprobe.trace.forms import is_order_of_k, plainness, scheme
 from layoutprobe.trace.lds_tiles import TileMap, tile_maps
 from layoutprobe.trace.load_path import exchanges, lds_byte, load_paths
 from layoutprobe.trace.problem import require_product
@@ -259,11 +259,11 @@ def _in_another_place(subject: Subject, culprit: Culprit, found: Blame, tiles: S
     if diagnosis.name in (UNEXPLAINED, LINE_ORDER) and stored and loaded and stored != loaded:
         what = f"LDS is written as {stored}, and read as {loaded}"
         diagnosis = Diagnosis(LDS_ADDRESSES[0], what, "use one index function for the store and the load")
-    if diagnosis.name == LDS_ADDRESSES[0] and _plainness(stored) == _plainness(loaded) == 2:
-        what = f"LDS is written with the scheme `{_scheme(stored)}` and read with `{_scheme(loaded)}`"
+    if diagnosis.name == LDS_ADDRESSES[0] and plainness(stored) == plainness(loaded) == 2:
+        what = f"LDS is written with the scheme `{scheme(stored)}` and read with `{scheme(loaded)}`"
         diagnosis = replace(diagnosis, what=what)
-    alike = stored and loaded and _plainness(stored) == _plainness(loaded)
-    by_store = _plainness(stored) < _plainness(loaded) or (alike and _as_partner(subject, culprit, loaded))
+    alike = stored and loaded and plainness(stored) == plainness(loaded)
+    by_store = plainness(stored) < plainness(loaded) or (alike and _as_partner(subject, culprit, loaded))
     at = _store_of(found.path) if by_store else found.at
     as_loaded = found.path[0].lds_byte is not None
     if diagnosis.name == UNEXPLAINED and as_loaded and (apart := _constant_distance(culprit, tiles)):
@@ -275,31 +275,6 @@ def _in_another_place(subject: Subject, culprit: Culprit, found: Blame, tiles: S
 
 
 _ONE_ORDER = "load both operands by one formula of k: which k does each take in this step?"
-
-
-def is_order_of_k(stored: str, loaded: str, letter: str) -> bool:
-    """Whether loads look for k in another order than it lies, in every line alike: nothing shows a one-sided swizzle.
-
-    Args:
-        stored, loaded: by which functions of row and column; "" where that is not known.
-        letter: the matrix, A or B.
-    """
-    line = "row" if letter == "A" else "col"
-    apart = [re.findall(rf"[^+=:]*\b{line}\b[^+]*", form) for form in (stored, loaded)]
-    factors = [re.sub(rf"\b{line}\b|[*\s]", "", "".join(terms)) for terms in apart]
-    plain = all(form and "^" not in form and _scheme(form) not in _SWIZZLES for form in (stored, loaded))
-    alone = all(len(terms) == 1 for terms in apart) and factors[0] == factors[1] and factors[0].isdigit()
-    orders = [
-        re.findall(rf"[^+=:-]*\b{'col' if letter == 'A' else 'row'}\b[^+-]*", form)
-        for form in (stored, loaded)
-    ]
-    moved = [[term.strip() for term in terms] for terms in orders]  # a distance alone is none of k
-    return plain and alone and moved[0] != moved[1] and _plainness(loaded) < _NAMED
-
-
-_NAMED = 2
-_SWIZZLES = ("xor", "xor-vector", "row-permute")
-"""Schemes of LDS that move elements within or between lines."""
 
 
 def _constant_distance(culprit: Culprit, tiles: Sequence[TileMap]) -> int:
@@ -343,20 +318,11 @@ def _store_of(path: Sequence[Step]) -> int | None:
     return None
 
 
-def _plainness(form: str) -> int:
-    """How well known an address function is: none, any, or one with a name."""
-    return 2 if _scheme(form) in SCHEMES else 1 if form else 0
-
-
-def _scheme(form: str) -> str:
-    return form.partition(":")[0]
-
-
 def _as_partner(subject: Subject, culprit: Culprit, form: str) -> bool:
     """The other matrix lies in LDS by that function of line and k, or by one of that name."""
     letter = "B" if culprit.slot.executions.letter(culprit.slot.matrix) == "A" else "A"
     others = (tile.form() for tile in tiles_of(subject) if tile.buffer == _buffer(subject, letter))
-    return any(_scheme(_exchanged(other[0].text)) == _scheme(form) for other in others if other is not None)
+    return any(scheme(_exchanged(other[0].text)) == scheme(form) for other in others if other is not None)
 
 
 def _exchanged(form: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from layoutprobe.trace.blame import is_order_of_k
+from layoutprobe.trace.forms import is_order_of_k
 
 PADDED = "padded: col*40 + row"
 ORDER = "index = 40*col + 16*(row / 16) + 8*(row / 4 % 2) + 4*(row / 8 % 2) + row % 4"
@@ -21,6 +21,8 @@ ORDER = "index = 40*col + 16*(row / 16) + 8*(row / 4 % 2) + 4*(row / 8 % 2) + ro
         (PADDED, "none: col*40 + row", "B", False),
         (PADDED, PADDED, "B", False),
         (PADDED, "index = 40*col + row - 48", "B", False),  # a distance, as between slots of a ring
+        (PADDED, "index = 40*col + 4*(row / 8) + row % 4", "B", False),  # every k twice, or never
+        (PADDED, "index = 40*col + 8*(row / 4 % 2) + 4*(row / 8) + row % 4", "B", True),
         ("", ORDER, "B", False),
         (PADDED, "", "B", False),
     ],
