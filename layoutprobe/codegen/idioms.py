@@ -69,15 +69,12 @@ def bounds(spot: Spot) -> Iterator[Rewrite]:
                 for name in _all_there_are(spot):
                     new = spot.replace(node.first, node.last, f"{spot.text(left)} < {name}", "bounds")
                     yield replace(new, rank=0.5)
-            if sign == "<" and right.kind == "leaf" and "+=" in spot.text(spot.tree):
-                for nth, name in enumerate(_counts(spot)):
-                    more = spot.behind(right.last - 1, f" * {name}", "bounds")
-                    yield replace(more, rank=0.6 + 0.1 * nth)
             for name in _loop_variables(spot):
                 used = {one.text for one in spot.scope.operands if node.first <= one.first < node.last}
                 if name not in used and name in _used_below(spot):
                     added = spot.behind(left.last - 1, f" + {name}", "bounds")
                     yield replace(added, rank=0.2 if sign in ("<", ">=") else 1.0)
+    yield from _several(spot)
 
 
 def _counts(spot: Spot) -> list[str]:
@@ -90,6 +87,15 @@ def _counts(spot: Spot) -> list[str]:
     return [name for name in known if name not in own and name not in outside and name not in spot.scalars][
         :_MOST_EXTENTS
     ]
+
+
+def _several(spot: Spot) -> Iterator[Rewrite]:
+    """`i < slots * waves` for `i < slots`, in a loop that threads share."""
+    for node in spot.tree.walk():
+        less = node.kind == "comparison" and len(node.parts) == 2 and spot.operator(node, 1) == "<"
+        if less and node.parts[1].kind == "leaf" and "+=" in spot.text(spot.tree):
+            last = node.parts[1].last - 1
+            yield from (spot.behind(last, f" * {name}", "bounds") for name in _counts(spot))
 
 
 def _all_there_are(spot: Spot) -> list[str]:
