@@ -76,7 +76,7 @@ def lacking(spot: Spot) -> Iterator[Rewrite]:
     for text in _products(spot, own):
         yield from (
             replace(spot.behind(part.last - 1, f" + {text}", "lacking"), rank=2.0)
-            for part in _operands(spot)
+            for part in operands(spot)
             if spot.sorts(part) == {"integer"}
         )
 
@@ -87,7 +87,7 @@ def around(spot: Spot) -> Iterator[Rewrite]:
     names = [name for name in dict.fromkeys(_asked_around(spot)) if name in spot.names and name not in own]
     inside = [part for node in spot.tree.walk() if node.kind == "index" for part in node.parts]
     for nth, name in enumerate([one for one in names if spot.names[one].sort == "integer"][:_MOST_AROUND]):
-        for part in (*_operands(spot), *inside):
+        for part in (*operands(spot), *inside):
             if spot.sorts(part) == {"integer"} or (
                 part in inside and spot.source.tokens[part.first].kind == "number"
             ):
@@ -157,7 +157,7 @@ _SHORT = 7
 
 
 def _added(spot: Spot, sign: str, name: str, rank: float) -> Iterator[Rewrite]:
-    for part in _operands(spot):
+    for part in operands(spot):
         if spot.sorts(part) <= {spot.names[name].sort, ""}:
             yield replace(spot.behind(part.last - 1, f" {sign} {name}", "lacking"), rank=rank)
 
@@ -172,7 +172,7 @@ def _joined(spot: Spot, tree: Node, kind: str, assigned: str) -> Iterator[str]:
             yield from (spot.text(part) for part in node.parts if part.kind == "leaf" and not part.parts)
 
 
-def _operands(spot: Spot) -> Iterator[Node]:
+def operands(spot: Spot) -> Iterator[Node]:
     """What may get a term or factor: terms, sides of comparisons, what is assigned."""
     for node in spot.tree.walk():
         for nth, part in enumerate(node.parts):
@@ -190,7 +190,7 @@ def units(spot: Spot) -> Iterator[Rewrite]:
         for name, known in spot.names.items()
         if known.sort == "real" and (spot.scope.outside.get(name, 0) > 1 or name in _constants(spot))
     ]
-    for part in _operands(spot):
+    for part in operands(spot):
         if "integer" not in spot.sorts(part) and spot.source.tokens[part.first].kind == "name":
             for name in names[:_MOST_UNITS]:
                 if name not in spot.text(part):

@@ -126,6 +126,19 @@ def clamps(spot: Spot) -> Iterator[Rewrite]:
     """`min(BAND, rows - first)` for `BAND`: the last of what is taken in steps is smaller, where a start says so."""
     tree = spot.tree
     value = tree.parts[-1] if tree.kind == "assignment" and spot.operator(tree, 1) == "=" else None
+    if (
+        value is not None
+        and value.kind == "sum"
+        and _END.search(spot.source.tokens[tree.parts[0].last - 1].text)
+    ):
+        text = spot.text(value)
+        for extent in [name for name in spot.names if len(name) == 1 and spot.names[name].sort == "integer"][
+            :_MOST
+        ]:
+            if re.search(rf"\b{extent}\b", text) is None:
+                yield spot.replace(
+                    value.first, value.last, f"{text} < {extent} ? {text} : {extent}", "clamps"
+                )
     if value is None or value.kind != "leaf" or value.parts:
         return
     step = spot.text(value)
@@ -146,6 +159,7 @@ def clamps(spot: Spot) -> Iterator[Rewrite]:
 
 
 _LEAST_STEP = 4
+_END = re.compile(r"end|last|stop|until|to$", re.IGNORECASE)
 
 
 def _unlike_extent(spot: Spot, name: str, start: str) -> tuple[bool, bool, bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import combinations
 
@@ -19,6 +20,14 @@ def crossed(spot: Spot) -> Iterator[Rewrite]:
     yield from _transposed(spot)
     yield from _indices(spot)
     yield from _parts_of_quotients(spot)
+    tree = spot.tree
+    plain = tree.kind == "assignment" and len(tree.parts) == _TWO and spot.operator(tree, 1) == "="
+    if plain and all(
+        part.kind == "leaf" and spot.source.tokens[part.first].kind == "name" for part in tree.parts
+    ):
+        one, other = (spot.text(part) for part in tree.parts)
+        if not re.search(r"[\s(]", one + other):
+            yield replace(spot.replace(tree.first, tree.last, f"{other} = {one}", "crossed"), rank=0.5)
 
 
 def _transposed(spot: Spot) -> Iterator[Rewrite]:

@@ -11,7 +11,24 @@ from layoutprobe.codegen.scope import BUILTIN, Operand
 
 _PAIRS = tuple(
     (one, other)
-    for line in ("m n", "n k", "m k", "a b", "q k", "k v", "x y", "i j", "row col", "rows cols", "0 1", "1 2")
+    for line in (
+        "m n",
+        "n k",
+        "m k",
+        "a b",
+        "q k",
+        "k v",
+        "x y",
+        "i j",
+        "row col",
+        "rows cols",
+        "0 1",
+        "1 2",
+        "r i",
+        "re im",
+        "lo hi",
+        "even odd",
+    )
     for one, other in (line.split(), line.split()[::-1])
 )
 _SHORT = 3

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from layoutprobe.codegen.additions import around, barriers, factors, lacking, terms_more, units
 from layoutprobe.codegen.companions import companions
 from layoutprobe.codegen.details import both, clamps, counts, longer, masks, next_to, shared, signs, tables
+from layoutprobe.codegen.evidence import extremes, strides, unread
 from layoutprobe.codegen.exchanged import crossed, stand_ins
 from layoutprobe.codegen.expressions import (
     Rewrite,
@@ -358,6 +359,9 @@ KINDS: Mapping[str, Kind] = {
     "stand_ins": Kind(stand_ins, 3.6, 0.2),
     "companions": Kind(companions, 2.9, 0.15),
     "longer": Kind(longer, 3.0, 0.2),
+    "unread": Kind(unread, 3.2, 0.15),
+    "extremes": Kind(extremes, 3.0, 0.2),
+    "strides": Kind(strides, 3.6, 0.12),
     "meant": Kind(meant, 3.4, 0.15),
 }
 """Each kind of change, by name."""

@@ -140,6 +140,15 @@ def _of_other_names(spot: Spot) -> Iterator[str]:
             tokens = spot.source.tokens
             first, last = tokens[spot.within.start].start, tokens[spot.within.stop - 1].end
             yield spot.source.text[first : new.start] + new.text + spot.source.text[new.end : last]
+    rest = [one for one in own if own and one.text != own[0].text]
+    again = len(rest) + 1 < len(own)
+    for names in switches(spot, rest) if again else ():
+        if len(names) > 1:
+            changed = [one for one in rest if one.text in names]
+            new = renamed(spot, changed, names)
+            tokens = spot.source.tokens
+            first, last = tokens[spot.within.start].start, tokens[spot.within.stop - 1].end
+            yield spot.source.text[first : new.start] + new.text + spot.source.text[new.end : last]
 
 
 def siblings(spot: Spot) -> Iterator[Rewrite]:

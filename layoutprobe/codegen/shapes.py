@@ -259,11 +259,12 @@ _PAIR = 2
 
 
 def _sizes_of(spot: Spot, name: str) -> Iterator[str]:
-    """What bounds an index by its name: n and N, col and cols."""
+    """What bounds an index by its name, and by what it begins with: n and N, col and cols, row = m0 + ... and m."""
+    begins = re.search(rf"\b{re.escape(name)}\s*=\s*([A-Za-z])0\b", spot.source.text)
     for size in spot.names:
         if (
             size != name
-            and size.lower() in (name.lower(), f"{name}s".lower())
+            and size.lower() in (name.lower(), f"{name}s".lower(), begins[1].lower() if begins else "")
             and spot.names[size].sort == "integer"
         ):
             yield size

@@ -545,6 +545,64 @@ SMALL = (
         "  for (auto& lp_each : acc) lp_each[v] *= fix;\n}\n"
         "  for (int c = 0; c < 4; ++c) acc[c] = wmma(s, s, acc[c]); }",
     ),
+    (
+        "re = wmma(xi, yi, re);",
+        "",
+        "void f(v8 xr, v8 xi, v8 yr, v8 yi, v8 re) {\n  re = wmma(xr, yr, re);\n  re = wmma(xi, yi, re);\n  h(re); }",
+    ),
+    (
+        "fmaxf(top[g], peak);",
+        "peak;",
+        "void f(float* top, int g, float peak) { const float now = fmaxf(top[g], peak); h(now); top[g] = now; }",
+    ),
+    (
+        "top[g] = now; }",
+        "}",
+        "void f(float* top, int g, float x) { for (;;) { const float now = fmaxf(top[g], x); h(now); top[g] = now; } }",
+    ),
+    (
+        "b * w1 / z;",
+        "b * w1;",
+        "void f(float a, float b, float w1) { const float z = a + w1; y[0] = b * w1 / z; }",
+    ),
+    (
+        "sa[0] * sb[0]",
+        "sa[0]",
+        "float f(const float* sa, const float* sb, float x) { const float scale = sa[0] * sb[0]; return x * scale; }",
+    ),
+    (
+        "s[r].mean * s[r].scale",
+        "s[r].mean",
+        "struct Of { float mean, scale; };\nvoid g(Of* s, int r, float x) { s[r].mean = x; s[r].scale = x * x; }\n"
+        "void f(Of* s, int r, float x) { y[r] = x - s[r].mean * s[r].scale; }",
+    ),
+    (
+        "begin + run < K ? begin + run : K",
+        "begin + run",
+        "void f(int run, int w, int K) { const int begin = w * run;\n"
+        "  const int end = begin + run < K ? begin + run : K; h(begin, end); }",
+    ),
+    (
+        "if (row < m) out",
+        "out",
+        "void f(float* out, int m, int m0, int v, float x) { const int row = m0 + v;\n  if (row < m) out[row] = x; }",
+    ),
+    (
+        "second = best;",
+        "best = second;",
+        "void f(float x, float best, float second) {\n  second = best;\n  best = x; }",
+    ),
+    (
+        "group * WORDS + s",
+        "group + s",
+        "enum { WORDS = 4 };\nvoid f(const int* codes, int group) {\n"
+        "  for (int s = 0; s < WORDS; ++s) h(codes[group * WORDS + s]); }",
+    ),
+    (
+        "% (n / 8) * 8;",
+        "% (n / 8);",
+        "void f(int n, int i) { const int r = i / (n / 8);\n  const int c = i % (n / 8) * 8;\n  h(r, c); }",
+    ),
 )
 """The same for more kinds of mistakes, each in a function of its own."""
 

@@ -1,0 +1,135 @@
+"""Terms and factors that something else speaks for: what is set and never read, a bound, a maximum's other part."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from layoutprobe.codegen.additions import operands
+from layoutprobe.codegen.expressions import Rewrite, Spot
+from layoutprobe.codegen.tree import Node
+
+_MOST = 3
+
+
+def unread(spot: Spot) -> Iterator[Rewrite]:
+    """`* s[r].scale` behind `s[r].mean`, an element of an array that nothing reads, `/ total` that is not used."""
+    for name in [name for name, one in spot.names.items() if name in spot.unused and one.sort == "real"][
+        :_MOST
+    ]:
+        yield from (
+            replace(spot.behind(part.last - 1, f" / {name}", "unread"), rank=0.3)
+            for part in operands(spot)
+            if spot.sorts(part) <= {"real", ""}
+        )
+    arrays = [name for name, one in spot.names.items() if name in spot.unused and one.sort == "pointer"]
+    texts = [
+        f"{name}{spot.text(node)}"
+        for name in arrays[:_MOST]
+        for node in spot.tree.walk()
+        if node.kind == "index"
+    ]
+    texts += _members(spot)
+    for text in list(dict.fromkeys(texts))[: 2 * _MOST]:
+        for part in operands(spot):
+            if spot.sorts(part) <= {"real", ""} and text not in spot.text(part):
+                yield from (spot.behind(part.last - 1, f" {sign} {text}", "unread") for sign in "*+")
+
+
+def _members(spot: Spot) -> Iterator[str]:
+    """Members that are given values and never read, of what the statement reads another member of."""
+    tokens = spot.source.tokens
+    for i in spot.within:
+        if tokens[i].text not in (".", "->") or i + 1 >= spot.within.stop:
+            continue
+        first = i
+        while first > spot.within.start and (
+            tokens[first - 1].kind == "name" or tokens[first - 1].text in ("]", ".", "->")
+        ):
+            first = (
+                spot.source.partner.get(first - 1, first - 1) if tokens[first - 1].text == "]" else first - 1
+            )
+        for fields in spot.scope.fields.values():
+            if tokens[i + 1].text in fields:
+                for other in fields:
+                    if (
+                        other != tokens[i + 1].text
+                        and fields[other] == fields[tokens[i + 1].text]
+                        and _only_set(spot, other)
+                    ):
+                        yield spot.source.slice(first, i + 1) + other
+
+
+def _only_set(spot: Spot, member: str) -> bool:
+    """Whether each use of a member gives it a value."""
+    text = spot.source.text
+    uses = len(re.findall(rf"(?:\.|->)\s*{member}\b", text))
+    return 0 < uses == len(re.findall(rf"(?:\.|->)\s*{member}(?:\s*\[[^\]\n]*\])*\s*=[^=]", text))
+
+
+def extremes(spot: Spot) -> Iterator[Rewrite]:
+    """`fmaxf(top[g], peak)` for `peak`, which becomes `top[g]`; `top[g] = now;` where that is never set."""
+    for tree in spot.tree.parts if spot.tree.kind == "list" else (spot.tree,):
+        if tree.kind == "assignment" and len(tree.parts) == _SIDES and spot.operator(tree, 1) == "=":
+            yield from _extremes(spot, tree)
+
+
+def _extremes(spot: Spot, tree: Node) -> Iterator[Rewrite]:
+    source = spot.source
+    name, value = source.tokens[tree.parts[0].last - 1].text, tree.parts[1]
+    set_ = {
+        spot.text(one.parts[0]): spot.text(one.parts[-1])
+        for one in spot.statements
+        if one.kind == "assignment"
+    }
+    if value.kind == "leaf" and "fmax" not in spot.text(value) and "integer" not in spot.sorts(value):
+        text = spot.text(value)
+        others = [target for target, what in set_.items() if what == name and target != name]
+        others += [text.replace(f"[{a}]", f"[{b}]", 1) for a, b in ("01", "10") if f"[{a}]" in text]
+        for other in others[:_MOST]:
+            yield from (
+                spot.replace(value.first, value.last, f"{call}({other}, {text})", "extremes")
+                for call in ("fmaxf", "fminf")
+            )
+    found = re.match(r"(?:f?max|f?min)f?\s*\(\s*([\w.]+(?:\[[^\[\]]*\])+)\s*,", spot.text(value))
+    block = source.block_around(spot.within.start)
+    if found and block and found[1] not in set_:
+        end = source.tokens[block[1] - 1].end
+        yield Rewrite(end, end, f" {found[1]} = {name};", "extremes")
+
+
+_SIDES = 2
+
+
+def strides(spot: Spot) -> Iterator[Rewrite]:
+    """`group * WORDS + s` for `group + s` where `s < WORDS`; a number that other indices are multiplied by."""
+    sums = [node for node in spot.tree.walk() if node.kind == "sum"]
+    bounds = dict(
+        re.findall(
+            r"\b(\w+)\s*<\s*([A-Za-z_][\w:.]*)\s*;",
+            spot.source.slice(spot.function.start, spot.function.stop),
+        )
+    )
+    for node in sums:
+        texts = [spot.text(part) for part in node.parts]
+        for bound in dict.fromkeys(bounds[text] for text in texts if text in bounds):
+            for part, text in zip(node.parts, texts, strict=True):
+                if bounds.get(text) != bound and part.kind in ("leaf", "group") and bound in spot.names:
+                    yield spot.behind(part.last - 1, f" * {bound}", "strides")
+    numbers = Counter(
+        re.findall(r"[*/]\s*(2|4|8|16|32|64)\b", spot.source.slice(spot.function.start, spot.function.stop))
+    )
+    inside = [part for node in spot.tree.walk() if node.kind == "index" for part in node.parts]
+    for nth, (number, _) in enumerate(numbers.most_common(2)):
+        for part in (*operands(spot), *inside):
+            if _may_be_scaled(spot, part, number):
+                yield replace(spot.behind(part.last - 1, f" * {number}", "strides"), rank=0.8 + 0.1 * nth)
+
+
+def _may_be_scaled(spot: Spot, part: Node, number: str) -> bool:
+    """Whether a part is an integer that is not multiplied by a number yet."""
+    plain = part.kind in ("leaf", "product") and spot.sorts(part) == {"integer"}
+    return plain and re.search(r"\*\s*\d+$|^\d+\s*\*", spot.text(part)) is None and spot.text(part) != number
