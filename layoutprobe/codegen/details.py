@@ -124,21 +124,9 @@ _PRODUCT = re.compile(r"mma|mfma", re.IGNORECASE)
 
 def clamps(spot: Spot) -> Iterator[Rewrite]:
     """`min(BAND, rows - first)` for `BAND`: the last of what is taken in steps is smaller, where a start says so."""
+    yield from _ends_of_shares(spot)
     tree = spot.tree
     value = tree.parts[-1] if tree.kind == "assignment" and spot.operator(tree, 1) == "=" else None
-    if (
-        value is not None
-        and value.kind == "sum"
-        and _END.search(spot.source.tokens[tree.parts[0].last - 1].text)
-    ):
-        text = spot.text(value)
-        for extent in [name for name in spot.names if len(name) == 1 and spot.names[name].sort == "integer"][
-            :_MOST
-        ]:
-            if re.search(rf"\b{extent}\b", text) is None:
-                yield spot.replace(
-                    value.first, value.last, f"{text} < {extent} ? {text} : {extent}", "clamps"
-                )
     if value is None or value.kind != "leaf" or value.parts:
         return
     step = spot.text(value)
@@ -156,6 +144,19 @@ def clamps(spot: Spot) -> Iterator[Rewrite]:
             left = f"{extent} - {start}"
             text = f"{left} < {step} ? {left} : {step}" if is_number else f"min({step}, {left})"
             yield replace(spot.replace(value.first, value.last, text, "clamps"), rank=0.1 * late)
+
+
+def _ends_of_shares(spot: Spot) -> Iterator[Rewrite]:
+    """`begin + run < K ? begin + run : K` for `begin + run`: the last share is smaller."""
+    extents = [name for name, one in spot.names.items() if len(name) == 1 and one.sort == "integer"]
+    for tree in spot.tree.parts if spot.tree.kind == "list" else (spot.tree,):
+        value = tree.parts[-1] if tree.kind == "assignment" and spot.operator(tree, 1) == "=" else None
+        ends = value is not None and _END.search(spot.source.tokens[tree.parts[0].last - 1].text)
+        if value is not None and ends and value.kind == "sum":
+            text = spot.text(value)
+            for extent in [name for name in extents if re.search(rf"\b{name}\b", text) is None][:_MOST]:
+                new = f"{text} < {extent} ? {text} : {extent}"
+                yield spot.replace(value.first, value.last, new, "clamps")
 
 
 _LEAST_STEP = 4

@@ -551,14 +551,16 @@ SMALL = (
         "void f(v8 xr, v8 xi, v8 yr, v8 yi, v8 re) {\n  re = wmma(xr, yr, re);\n  re = wmma(xi, yi, re);\n  h(re); }",
     ),
     (
-        "fmaxf(top[g], peak);",
-        "peak;",
-        "void f(float* top, int g, float peak) { const float now = fmaxf(top[g], peak); h(now); top[g] = now; }",
+        "fmaxf(top[g], peak),",
+        "peak,",
+        "void f(float* top, int g, float peak) {\n"
+        "  const float now = fmaxf(top[g], peak), fix = h(now); g(fix); top[g] = now; }",
     ),
     (
         "top[g] = now; }",
         "}",
-        "void f(float* top, int g, float x) { for (;;) { const float now = fmaxf(top[g], x); h(now); top[g] = now; } }",
+        "void f(float* top, int g, float x) { for (;;) {\n"
+        "  const float now = fmaxf(top[g], x); h(now); top[g] = now; } }",
     ),
     (
         "b * w1 / z;",
@@ -579,8 +581,8 @@ SMALL = (
     (
         "begin + run < K ? begin + run : K",
         "begin + run",
-        "void f(int run, int w, int K) { const int begin = w * run;\n"
-        "  const int end = begin + run < K ? begin + run : K; h(begin, end); }",
+        "void f(int run, int w, int K) {\n"
+        "  const int begin = w * run, end = begin + run < K ? begin + run : K; h(begin, end); }",
     ),
     (
         "if (row < m) out",
