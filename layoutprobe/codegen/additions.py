@@ -73,10 +73,11 @@ def lacking(spot: Spot) -> Iterator[Rewrite]:
     for _, sign, name in sorted(usual)[: 2 * _MOST]:
         yield from _added(spot, sign, name, 2.0)
     yield from _in_brackets(spot, [*unused, *_near(spot, own)])
+    inside = [part for node in spot.tree.walk() if node.kind == "index" for part in node.parts]
     for text in _products(spot, own):
         yield from (
             replace(spot.behind(part.last - 1, f" + {text}", "lacking"), rank=2.0)
-            for part in operands(spot)
+            for part in (*operands(spot), *inside)
             if spot.sorts(part) == {"integer"}
         )
 

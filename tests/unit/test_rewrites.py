@@ -605,6 +605,12 @@ SMALL = (
         "% (n / 8);",
         "void f(int n, int i) { const int r = i / (n / 8);\n  const int c = i % (n / 8) * 8;\n  h(r, c); }",
     ),
+    (
+        "p[n * 16 + half * 8]",
+        "p[n * 16]",
+        "void f(float* p, float* q, int n, int half, int d) {\n"
+        "  g(q + n * 64 + d + half * 8);\n  h(p[n * 16 + half * 8]); }",
+    ),
 )
 """The same for more kinds of mistakes, each in a function of its own."""
 
