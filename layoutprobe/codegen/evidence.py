@@ -67,7 +67,7 @@ def _only_set(spot: Spot, member: str) -> bool:
     """Whether each use of a member gives it a value."""
     text = spot.source.text
     uses = len(re.findall(rf"(?:\.|->)\s*{member}\b", text))
-    return 0 < uses == len(re.findall(rf"(?:\.|->)\s*{member}(?:\s*\[[^\]\n]*\])*\s*=[^=]", text))
+    return uses == len(re.findall(rf"(?:\.|->)\s*{member}(?:\s*\[[^\]\n]*\])*\s*=[^=]", text))
 
 
 def extremes(spot: Spot) -> Iterator[Rewrite]:
@@ -96,7 +96,11 @@ def _extremes(spot: Spot, tree: Node) -> Iterator[Rewrite]:
             )
     found = re.match(r"(?:f?max|f?min)f?\s*\(\s*([\w.]+(?:\[[^\[\]]*\])+)\s*,", spot.text(value))
     block = source.block_around(spot.within.start)
-    if found and block and found[1] not in set_:
+    inside = range(*block) if block else range(0)
+    kept = {
+        spot.text(one.parts[0]) for one in spot.statements if one.kind == "assignment" and one.first in inside
+    }
+    if found and block and found[1] not in kept:
         end = source.tokens[block[1] - 1].end
         yield Rewrite(end, end, f" {found[1]} = {name};", "extremes")
 

@@ -559,7 +559,7 @@ SMALL = (
     (
         "top[g] = now; }",
         "}",
-        "void f(float* top, int g, float x) { for (;;) {\n"
+        "void f(float* top, int g, float x) { top[g] = 0.0f; for (;;) {\n"
         "  const float now = fmaxf(top[g], x); h(now); top[g] = now; } }",
     ),
     (
@@ -575,7 +575,7 @@ SMALL = (
     (
         "s[r].mean * s[r].scale",
         "s[r].mean",
-        "struct Of { float mean, scale; };\nvoid g(Of* s, int r, float x) { s[r].mean = x; s[r].scale = x * x; }\n"
+        "struct Of { float mean, scale; };\nvoid g(Of* s, int r, float x) { s[r] = {x, x * x}; }\n"
         "void f(Of* s, int r, float x) { y[r] = x - s[r].mean * s[r].scale; }",
     ),
     (
