@@ -273,7 +273,9 @@ def _initial(spot: Spot) -> Iterator[Rewrite]:
         target, value = spot.tree.parts[0], spot.tree.parts[-1]
         named = any(value.first <= one.first < value.last for one in spot.scope.operands)
         if named and tokens[target.last - 1].text in sums_of(spot):
-            yield replace(spot.replace(value.first, value.last, "{}", "initial"), rank=1.6)
+            sort = tokens[target.last - 2].text
+            zeros = f"{sort}{{}}" if sort.isidentifier() and sort != "auto" else "{}"
+            yield replace(spot.replace(value.first, value.last, zeros, "initial"), rank=1.6)
 
 
 def _atomic(spot: Spot) -> Iterator[Rewrite]:

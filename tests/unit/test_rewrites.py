@@ -484,9 +484,9 @@ SMALL = (
         "  g((same ? left : right).v); }",
     ),
     (
-        "float part = {};",
+        "float part = float{};",
         "float part = total[j];",
-        "void f(float* total, int j) { float part = {};\n"
+        "void f(float* total, int j) { float part = float{};\n"
         "  for (int i = 0; i < 4; ++i) part += g(i); total[j] += part; }",
     ),
     (
