@@ -43,8 +43,9 @@ def worded(before: str, rewrite: Rewrite) -> Wording:
         return Wording("with another layout of the text", offset)
     if not gone:
         return Wording(f"with {_quoted(new_source, come)} added", offset)
-    if not come:
-        return Wording(f"without {_quoted(old_source, gone)}", offset)
+    dropped = gone if not come else _beside_brackets(gone, come)
+    if dropped:
+        return Wording(f"without {_quoted(old_source, dropped)}", dropped[0].start)
     pairs = {(a.text, b.text) for a, b in zip(gone, come, strict=False) if a.text != b.text}
     if len(gone) == len(come) and len(gone) > 1 and len(pairs) == 1:
         ((was, now),) = pairs
@@ -65,6 +66,14 @@ def _alike(one: Sequence[Token], other: Sequence[Token]) -> int:
         (n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a.text != b.text),
         min(len(one), len(other)),
     )
+
+
+def _beside_brackets(gone: Sequence[Token], come: Sequence[Token]) -> Sequence[Token]:
+    """What stands beside brackets of which the inside alone is left: `* 2.0f` of `(v) * 2.0f`, where `v` is."""
+    inside, words = ["(", *(token.text for token in come), ")"], [token.text for token in gone]
+    if words[: len(inside)] == inside:
+        return gone[len(inside) :]
+    return gone[: -len(inside)] if words[-len(inside) :] == inside else []
 
 
 def _widened(source: Source, piece: Sequence[Token]) -> list[Token]:

@@ -102,6 +102,19 @@ def test_words_quote_the_smallest_piece_that_is_otherwise(old: str, new: str, ne
     assert worded(TEXT, change(old, new, near)).says == says
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("(v) * 2.0f", "v", "without `* 2.0f`"),
+        ("3.0f / (w)", "w", "without `3.0f /`"),
+        ("(v) * 2.0f", "w", "with `w` in place of `(v) * 2.0f`"),
+    ],
+)
+def test_brackets_that_go_with_what_stood_beside_them_are_no_change(old: str, new: str, says: str) -> None:
+    text = "void f() { y = (v) * 2.0f + 3.0f / (w); }"
+    assert worded(text, Rewrite(text.index(old), text.index(old) + len(old), new, "")).says == says
+
+
 def test_an_argument_that_may_have_to_be_constant_is_chosen_with_the_whole_call() -> None:
     text = "void f() { acc[t] = __builtin_dot(true, a, false, b, acc[t + 1]) + g(x, 1); }"
     source = Source(text)
