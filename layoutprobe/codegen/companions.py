@@ -47,24 +47,22 @@ def _assigned_with(spot: Spot) -> Iterator[Rewrite]:
 
 def _names(spot: Spot, tree: Node) -> tuple[str, str] | None:
     """What is assigned to, where it is a name, and the value, where that is one, too."""
-    if tree.kind != "assignment" or len(tree.parts) != _SIDES or spot.operator(tree, 1) != "=":
+    found = spot.assignment(tree)
+    if found is None or found[0] != "=":
         return None
-    one, other = (spot.text(part) if part.last == part.first + 1 else "" for part in tree.parts)
+    one, other = (spot.text(part) if part.last == part.first + 1 else "" for part in found[1:])
     return (one, other if other.isidentifier() else "") if one else None
-
-
-_SIDES = 2
 
 
 def _pointers(spot: Spot) -> Iterator[Rewrite]:
     """`b += z * T;` behind `a += z * T * C;`, for pointers that nothing moves."""
     tree, tokens = spot.tree, spot.source.tokens
     target = tokens[tree.first].text
-    moves = tree.kind == "assignment" and len(tree.parts) == _SIDES and spot.operator(tree, 1) == "+="
-    if not moves or target not in spot.names or spot.names[target].sort != "pointer":
+    found = spot.assignment(tree)
+    if found is None or found[0] != "+=" or target not in spot.names or spot.names[target].sort != "pointer":
         return
     moved = {spot.text(one.parts[0]) for one in spot.statements if one.kind == "assignment" and one.parts}
-    value = tree.parts[1]
+    value = found[2]
     texts = [spot.text(value)]
     if value.kind == "product" and set(spot.text(value)).isdisjoint("/%"):
         factors = [spot.text(part) for part in value.parts]

@@ -176,10 +176,10 @@ def _steps_by(spot: Spot, step: str) -> Iterator[str]:
     for tree in spot.statements:
         if tree.first < spot.within.start:
             for node in tree.walk():
-                if node.kind == "assignment" and len(node.parts) == 2:
-                    text = spot.text(node.parts[1])
+                if assigned := spot.assignment(node):
+                    text = spot.text(assigned[2])
                     if re.search(rf"\*\s*{re.escape(step)}\b|\b{re.escape(step)}\s*\*", text) or text == step:
-                        yield spot.source.tokens[node.parts[0].last - 1].text
+                        yield spot.source.tokens[assigned[1].last - 1].text
 
 
 def shared(spot: Spot) -> Iterator[Rewrite]:

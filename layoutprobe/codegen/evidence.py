@@ -73,13 +73,14 @@ def _only_set(spot: Spot, member: str) -> bool:
 def extremes(spot: Spot) -> Iterator[Rewrite]:
     """`fmaxf(top[g], peak)` for `peak`, which becomes `top[g]`; `top[g] = now;` where that is never set."""
     for tree in spot.tree.parts if spot.tree.kind == "list" else (spot.tree,):
-        if tree.kind == "assignment" and len(tree.parts) == _SIDES and spot.operator(tree, 1) == "=":
-            yield from _extremes(spot, tree)
+        assigned = spot.assignment(tree)
+        if assigned is not None and assigned[0] == "=":
+            yield from _extremes(spot, *assigned[1:])
 
 
-def _extremes(spot: Spot, tree: Node) -> Iterator[Rewrite]:
+def _extremes(spot: Spot, target: Node, value: Node) -> Iterator[Rewrite]:
     source = spot.source
-    name, value = source.tokens[tree.parts[0].last - 1].text, tree.parts[1]
+    name = source.tokens[target.last - 1].text
     set_ = {
         spot.text(one.parts[0]): spot.text(one.parts[-1])
         for one in spot.statements
@@ -87,7 +88,7 @@ def _extremes(spot: Spot, tree: Node) -> Iterator[Rewrite]:
     }
     if value.kind == "leaf" and "fmax" not in spot.text(value) and "integer" not in spot.sorts(value):
         text = spot.text(value)
-        others = [target for target, what in set_.items() if what == name and target != name]
+        others = [one for one, what in set_.items() if what == name and one != name]
         others += [text.replace(f"[{a}]", f"[{b}]", 1) for a, b in ("01", "10") if f"[{a}]" in text]
         for other in others[:_MOST]:
             yield from (
@@ -103,9 +104,6 @@ def _extremes(spot: Spot, tree: Node) -> Iterator[Rewrite]:
     if found and block and found[1] not in kept:
         end = source.tokens[block[1] - 1].end
         yield Rewrite(end, end, f" {found[1]} = {name};", "extremes")
-
-
-_SIDES = 2
 
 
 def strides(spot: Spot) -> Iterator[Rewrite]:

@@ -20,12 +20,10 @@ def crossed(spot: Spot) -> Iterator[Rewrite]:
     yield from _transposed(spot)
     yield from _indices(spot)
     yield from _parts_of_quotients(spot)
-    tree = spot.tree
-    plain = tree.kind == "assignment" and len(tree.parts) == _TWO and spot.operator(tree, 1) == "="
-    if plain and all(
-        part.kind == "leaf" and spot.source.tokens[part.first].kind == "name" for part in tree.parts
-    ):
-        one, other = (spot.text(part) for part in tree.parts)
+    tree, assigned = spot.tree, spot.assignment(spot.tree)
+    sides = assigned[1:] if assigned is not None and assigned[0] == "=" else ()
+    if sides and all(part.kind == "leaf" and spot.source.tokens[part.first].kind == "name" for part in sides):
+        one, other = (spot.text(part) for part in sides)
         if not re.search(r"[\s(]", one + other):
             yield replace(spot.replace(tree.first, tree.last, f"{other} = {one}", "crossed"), rank=0.5)
 

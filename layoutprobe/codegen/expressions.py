@@ -92,6 +92,13 @@ class Spot(Struct, frozen=True, dict=True):
         """What stands before a part of an expression."""
         return self.source.tokens[node.parts[part].first - 1].text if part else ""
 
+    def assignment(self, tree: Node) -> tuple[str, Node, Node] | None:
+        """The sign ("=", "+="...), the target and the value; None for what assigns nothing, or to several."""
+        if tree.kind != "assignment" or len(tree.parts) != _SIDES:
+            return None
+        target, value = tree.parts
+        return self.operator(tree, 1), target, value
+
     @cached_property
     def tree(self) -> Node:
         """The statement's expressions."""
@@ -177,6 +184,9 @@ class Spot(Struct, frozen=True, dict=True):
     def statements(self) -> Sequence[Node]:
         """All statements of the function."""
         return forest(self.source, self.function.start, self.function.stop)
+
+
+_SIDES = 2
 
 
 def _last(name: str) -> str:

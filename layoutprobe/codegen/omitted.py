@@ -49,12 +49,12 @@ def _end(spot: Spot) -> int:
 
 def _scaled_too(spot: Spot) -> Iterator[Rewrite]:
     """`acc *= c;` for each sum of the function that is not scaled, where another one is."""
-    tree = spot.tree
-    if tree.kind != "assignment" or len(tree.parts) != 2 or not ends(spot):
+    found = spot.assignment(spot.tree)
+    if found is None or not ends(spot):
         return
-    target, value = tree.parts
+    sign, target, value = found
     name = spot.source.tokens[target.first].text
-    factor, subscript = _factor(spot, target, value), spot.source.slice(target.first + 1, target.last)
+    factor, subscript = _factor(spot, sign, target, value), spot.source.slice(target.first + 1, target.last)
     if not factor or name in factor or re.search(r"\+\+|--", subscript):
         return
     scaled = {spot.source.tokens[one.parts[0].first].text for one in spot.statements if _scales(spot, one)}
@@ -64,8 +64,7 @@ def _scaled_too(spot: Spot) -> Iterator[Rewrite]:
     ]
     for other in others[:_MOST]:
         for text in _times(spot, other, subscript, factor):
-            plain = spot.operator(spot.tree, 1) == "*="
-            yield replace(added(spot, text), rank=0.0 if plain else 0.5)
+            yield replace(added(spot, text), rank=0.0 if sign == "*=" else 0.5)
 
 
 def _before_the_loop(spot: Spot) -> Collection[str]:
@@ -79,12 +78,12 @@ def _before_the_loop(spot: Spot) -> Collection[str]:
     return spot.names.keys()
 
 
-def _factor(spot: Spot, target: Node, value: Node) -> str:
+def _factor(spot: Spot, sign: str, target: Node, value: Node) -> str:
     """By what a sum is scaled in an assignment: `l *= c`, `l = l * c + s`; "" for none."""
-    if spot.operator(spot.tree, 1) == "*=":
+    if sign == "*=":
         return spot.text(value)
     first = value.parts[0] if value.kind == "sum" else value
-    if spot.operator(spot.tree, 1) != "=" or first.kind != "product" or len(first.parts) != 2:
+    if sign != "=" or first.kind != "product" or len(first.parts) != 2:
         return ""
     own, (one, other) = spot.text(target), first.parts
     if spot.operator(first, 1) != "*" or own not in (spot.text(one), spot.text(other)):
@@ -94,11 +93,12 @@ def _factor(spot: Spot, target: Node, value: Node) -> str:
 
 def _scales(spot: Spot, tree: Node) -> bool:
     """Whether a statement multiplies what it assigns to."""
-    if tree.kind != "assignment" or len(tree.parts) != 2:
+    found = spot.assignment(tree)
+    if found is None:
         return False
-    target, value = tree.parts
+    sign, target, value = found
     own = spot.text(target)
-    return spot.operator(tree, 1) == "*=" or any(
+    return sign == "*=" or any(
         node.kind == "product" and own in {spot.text(part) for part in node.parts} for node in value.walk()
     )
 
@@ -107,15 +107,16 @@ def sums_of(spot: Spot) -> list[str]:
     """Variables that a statement of the function adds to, or a call that is given them: `o = wmma(p, v, o)`."""
     found = dict[str, None]()
     for tree in spot.statements:
-        if tree.kind != "assignment" or len(tree.parts) != 2 or tree.parts[0].first >= tree.parts[0].last:
+        assigned = spot.assignment(tree)
+        if assigned is None or assigned[1].first >= assigned[1].last:
             continue
-        target, value = tree.parts
-        head, own = target.first, spot.text(target)
+        sign, target, value = assigned
+        head = target.first
         while spot.source.tokens[head].text in ("for", "if", "else") and head + 1 < target.last:
             head = spot.source.partner.get(head + 1, head) + 1
         own = spot.source.slice(head, target.last)
         again = any(spot.text(part) == own for node in value.walk() for part in node.parts)
-        if head < target.last and (spot.operator(tree, 1) == "+=" or again):
+        if head < target.last and (sign == "+=" or again):
             found.setdefault(spot.source.tokens[head].text)
     return list(found)[:_MOST_SUMS]
 
@@ -209,7 +210,8 @@ def _last_steps(spot: Spot) -> Iterator[Rewrite]:
     opened = source.partner.get(block[0] - 1, 0) if block is not None else 0
     if block is None or not opened or tokens[opened - 1].text not in ("for", "while") or not ends(spot):
         return
-    value = tree.parts[1] if tree.kind == "assignment" and len(tree.parts) == 2 else tree
+    assigned = spot.assignment(tree)
+    value = assigned[2] if assigned else tree
     calls = (
         value.kind == "leaf"
         and value.parts

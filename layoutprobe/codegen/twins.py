@@ -195,10 +195,11 @@ def named(spot: Spot) -> Iterator[Rewrite]:
     values = dict[str, str]()
     for tree in spot.statements:
         for node in tree.walk():
-            if node.kind == "assignment" and len(node.parts) == 2 and node.last <= spot.within.start:
-                name = spot.source.tokens[node.parts[0].last - 1].text
+            assigned = spot.assignment(node)
+            if assigned is not None and node.last <= spot.within.start:
+                name = spot.source.tokens[assigned[1].last - 1].text
                 if name in spot.names:
-                    values[name] = spot.text(node.parts[1])
+                    values[name] = spot.text(assigned[2])
     for node, _ in _inside(spot.tree):
         if node.last - node.first >= _LEAST - 1:
             text = spot.text(node)
@@ -225,10 +226,11 @@ def indices(spot: Spot) -> Iterator[Rewrite]:
     values = dict[str, tuple[set[str], int]]()
     for tree in spot.statements:
         for node in tree.walk():
-            if node.kind == "assignment" and len(node.parts) == 2 and node.last <= spot.within.start:
-                name = spot.source.tokens[node.parts[0].last - 1].text
+            assigned = spot.assignment(node)
+            if assigned is not None and node.last <= spot.within.start:
+                name = spot.source.tokens[assigned[1].last - 1].text
                 if name in spot.names and spot.names[name].sort == "integer":
-                    values[name] = (set(re.findall(r"[A-Za-z_]\w*", spot.text(node.parts[1]))), node.first)
+                    values[name] = (set(re.findall(r"[A-Za-z_]\w*", spot.text(assigned[2]))), node.first)
     for node in spot.tree.walk():
         if node.kind in ("index", "group") and len(node.parts) == 1 and node.parts[0].kind in BINDING:
             whole = node.parts[0]
