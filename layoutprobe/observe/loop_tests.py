@@ -5,7 +5,8 @@ Where these are the same at every size, no size makes the loop go round more or 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -35,13 +36,14 @@ class LoopTestRecorder(Recorder):
     """Looks at comparisons in the blocks by which loops are left."""
 
     def __init__(self) -> None:
-        self._loops: dict[int, list[int]] = {}  # PC of a comparison -> headers
+        self._loops: Mapping[int, Sequence[int]] = {}  # PC of a comparison -> headers
         self._pairs: dict[int, set[tuple[int, int]]] = {}
         self._lost: set[int] = set()
 
     def batch(self, machine: Machine, program: Program) -> None:
         """See Observer."""
-        self._loops, self._lost = _tests_of(program)
+        self._loops, undecided = _tests_of(program)
+        self._lost |= undecided
 
     def stops(self, program: Program) -> frozenset[int]:
         """See Observer."""
@@ -63,8 +65,10 @@ class LoopTestRecorder(Recorder):
         return LoopTests({at: frozenset(p) for at, p in self._pairs.items() if at not in self._lost})
 
 
-def _tests_of(program: Program) -> tuple[dict[int, list[int]], set[int]]:
-    """PC of a comparison -> headers of the loops that it decides about, and loops that something else decides."""
+@lru_cache(maxsize=4)
+def _tests_of(program: Program) -> tuple[Mapping[int, Sequence[int]], frozenset[int]]:
+    """PC of a comparison -> headers of the loops that it decides about, and loops that something else decides; kept
+    for those that run now."""
     flow = flow_of(program)
     found: dict[int, list[int]] = {}
     lost = set()
@@ -78,4 +82,4 @@ def _tests_of(program: Program) -> tuple[dict[int, list[int]], set[int]]:
                 lost.add(header)
             for test in tests:
                 found.setdefault(test, []).append(header)
-    return found, lost
+    return found, frozenset(lost)
