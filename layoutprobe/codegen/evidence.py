@@ -45,22 +45,20 @@ def _members(spot: Spot) -> Iterator[str]:
     for i in spot.within:
         if tokens[i].text not in (".", "->") or i + 1 >= spot.within.stop:
             continue
-        first = i
-        while first > spot.within.start and (
-            tokens[first - 1].kind == "name" or tokens[first - 1].text in ("]", ".", "->")
-        ):
-            first = (
-                spot.source.partner.get(first - 1, first - 1) if tokens[first - 1].text == "]" else first - 1
-            )
+        read, owner = tokens[i + 1].text, spot.source.slice(_owner(spot, i), i + 1)
         for fields in spot.scope.fields.values():
-            if tokens[i + 1].text in fields:
-                for other in fields:
-                    if (
-                        other != tokens[i + 1].text
-                        and fields[other] == fields[tokens[i + 1].text]
-                        and _only_set(spot, other)
-                    ):
-                        yield spot.source.slice(first, i + 1) + other
+            alike = [one for one in fields if read in fields and one != read and fields[one] == fields[read]]
+            yield from (owner + other for other in alike if _only_set(spot, other))
+
+
+def _owner(spot: Spot, dot: int) -> int:
+    """Where that begins of which a member is taken: `s[r]` of `s[r].mean`."""
+    tokens, first = spot.source.tokens, dot
+    while first > spot.within.start and (
+        tokens[first - 1].kind == "name" or tokens[first - 1].text in ("]", ".", "->")
+    ):
+        first = spot.source.partner.get(first - 1, first - 1) if tokens[first - 1].text == "]" else first - 1
+    return first
 
 
 def _only_set(spot: Spot, member: str) -> bool:
