@@ -256,6 +256,8 @@ def _factor_names(source: Source, near: range) -> list[str]:
     members: dict[str, None] = {}
     for i in near:
         if is_member(source, i) and i >= 2 and source.tokens[i - 2].kind == "name":
+            if source.tokens[i].text in _AXES:
+                continue
             members.setdefault(source.tokens[i - 2].text)
             if re.search(r"alpha|beta|scale", source.tokens[i].text, re.I):
                 found.setdefault(source.slice(i - 2, i + 1))
@@ -267,6 +269,10 @@ def _factor_names(source: Source, near: range) -> list[str]:
             if any(token.text == name for token in source.tokens):
                 found.setdefault(f"{member}.{name}")
     return list(islice(found, 6))
+
+
+_AXES = ("x", "y", "z")
+"""Members of a thread's coordinates, which are of no structure that has factors."""
 
 
 def barriers(spot: Spot) -> Iterator[Rewrite]:

@@ -1,4 +1,4 @@
-"""Terms and factors that something else speaks for: what is set and never read, a bound, a maximum's other part."""
+"""What something else speaks for: what is set and never read, a bound, a test, a maximum's other part."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from layoutprobe.codegen.additions import operands
-from layoutprobe.codegen.expressions import Rewrite, Spot
-from layoutprobe.codegen.tree import Node
+from layoutprobe.codegen.expressions import Rewrite, Spot, owner
+from layoutprobe.codegen.tree import Node, parse
 
 _MOST = 3
 
@@ -45,20 +45,10 @@ def _members(spot: Spot) -> Iterator[str]:
     for i in spot.within:
         if tokens[i].text not in (".", "->") or i + 1 >= spot.within.stop:
             continue
-        read, owner = tokens[i + 1].text, spot.source.slice(_owner(spot, i), i + 1)
+        read, before = tokens[i + 1].text, spot.source.slice(owner(spot.source, i), i + 1)
         for fields in spot.scope.fields.values():
             alike = [one for one in fields if read in fields and one != read and fields[one] == fields[read]]
-            yield from (owner + other for other in alike if _only_set(spot, other))
-
-
-def _owner(spot: Spot, dot: int) -> int:
-    """Where that begins of which a member is taken: `s[r]` of `s[r].mean`."""
-    tokens, first = spot.source.tokens, dot
-    while first > spot.within.start and (
-        tokens[first - 1].kind == "name" or tokens[first - 1].text in ("]", ".", "->")
-    ):
-        first = spot.source.partner.get(first - 1, first - 1) if tokens[first - 1].text == "]" else first - 1
-    return first
+            yield from (before + other for other in alike if _only_set(spot, other))
 
 
 def _only_set(spot: Spot, member: str) -> bool:
@@ -133,3 +123,37 @@ def _may_be_scaled(spot: Spot, part: Node, number: str) -> bool:
     """Whether a part is an integer that is not multiplied by a number yet."""
     plain = part.kind in ("leaf", "product") and spot.sorts(part) == {"integer"}
     return plain and re.search(r"\*\s*\d+$|^\d+\s*\*", spot.text(part)) is None and spot.text(part) != number
+
+
+def tested(spot: Spot) -> Iterator[Rewrite]:
+    """`k0 + STEP` for `k0` where the test around says `if (k0 + STEP < K)`: what is tested is what is used."""
+    sums = {
+        spot.text(part): spot.text(node)
+        for test in _tests(spot)
+        for node in test.walk()
+        if node.kind == "sum"
+        for part in node.parts
+        if part.kind == "leaf" and not part.parts and spot.text(part) in spot.names
+    }
+    for around in spot.tree.walk() if sums else ():
+        if around.kind in ("group", "braces", "call", "index", "assignment", "list"):
+            for part in around.parts:
+                text = sums.get(spot.text(part))
+                if text is not None and not _is_target(around, part):
+                    yield spot.replace(part.first, part.last, text, "tested")
+
+
+def _tests(spot: Spot) -> Iterator[Node]:
+    """Conditions of the statement and of the block around it."""
+    source = spot.source
+    for node in spot.tree.walk():
+        if node.kind == "call" and node.first and source.tokens[node.first - 1].text == "if":
+            yield node
+    block = source.block_around(spot.within.start)
+    opened = source.partner.get(block[0] - 1) if block is not None and block[0] else None
+    if opened and source.tokens[opened - 1].text == "if":
+        yield parse(source, range(opened + 1, source.partner[opened]))
+
+
+def _is_target(around: Node, part: Node) -> bool:
+    return around.kind == "assignment" and part is around.parts[0]

@@ -307,3 +307,22 @@ def before(source: Source, i: int) -> str:
 def is_member(source: Source, i: int) -> bool:
     """Whether a name stands behind the object that it is a member of."""
     return i > 0 and source.tokens[i - 1].text in (".", "->")
+
+
+def owner(source: Source, dot: int) -> int:
+    """Where that begins of which a member is taken: `s[r]` of `s[r].mean`."""
+    tokens, first = source.tokens, dot
+    while first and (tokens[first - 1].kind == "name" or tokens[first - 1].text in ("]", ".", "->", "::")):
+        first = source.partner.get(first - 1, first - 1) if tokens[first - 1].text == "]" else first - 1
+    return first
+
+
+def callee(source: Source, opened: int) -> int | None:
+    """The first word of what a bracket calls, with the object that it is a member of; None for `if (`."""
+    name = opened - 1
+    if name < 0 or source.tokens[name].kind != "name" or source.tokens[name].text in _NO_FUNCTIONS:
+        return None
+    return owner(source, name - 1) if name and source.tokens[name - 1].text in (".", "->", "::") else name
+
+
+_NO_FUNCTIONS = frozenset(("for", "if", "while", "switch", "return", "sizeof", "alignas", "decltype", "asm"))

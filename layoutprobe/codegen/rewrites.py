@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from layoutprobe.codegen.additions import around, barriers, factors, lacking, terms_more, units
 from layoutprobe.codegen.companions import companions
 from layoutprobe.codegen.details import both, clamps, counts, longer, masks, next_to, shared, signs, tables
-from layoutprobe.codegen.evidence import extremes, strides, unread
+from layoutprobe.codegen.evidence import extremes, strides, tested, unread
 from layoutprobe.codegen.exchanged import crossed, stand_ins
 from layoutprobe.codegen.expressions import (
     Rewrite,
@@ -35,6 +35,7 @@ from layoutprobe.codegen.scope import declarations
 from layoutprobe.codegen.series import resets, series, siblings
 from layoutprobe.codegen.shapes import brackets, gone, less, rounding, tests, turned
 from layoutprobe.codegen.statements import Source
+from layoutprobe.codegen.tree import template_end
 from layoutprobe.codegen.twins import grown, indices, named, subscripts, twins
 
 
@@ -134,14 +135,25 @@ def _other_calls(
                 other == name
                 and count in (None, len(parts))
                 and (source is not spot.source or there != opened)
+                and not any(_declares(source, *part) for part in parts)
             ):
                 yield source, parts
 
 
+def _declares(source: Source, first: int, last: int) -> bool:
+    """Whether a part between commas is a parameter, "int row": what a function's head has is no call."""
+    return last > first + 1 and all(token.kind == "name" for token in source.tokens[first : first + 2])
+
+
 def _operators(spot: Spot) -> Iterator[Rewrite]:
     """One operator for another: < for <=, % for /, ^ for |; `& 3` for `>> 2`, and the reverse."""
+    of_templates = set[int]()
     for i in spot.within:
-        for text, rank in _OTHER_OPERATORS.get(spot.source.tokens[i].text, ()):
+        if spot.source.tokens[i].text == "<" and (end := template_end(spot.source, i)) is not None:
+            of_templates |= {i, end}
+        for text, rank in (
+            _OTHER_OPERATORS.get(spot.source.tokens[i].text, ()) if i not in of_templates else ()
+        ):
             yield replace(spot.replace(i, i + 1, text, "operators"), rank=rank)
         if spot.source.tokens[i].text in (">>", "&") and i + 1 < spot.within.stop:
             for text in _other_part(spot.source.tokens[i].text, spot.source.tokens[i + 1].text):
@@ -364,6 +376,7 @@ KINDS: Mapping[str, Kind] = {
     "unread": Kind(unread, 3.2, 0.15),
     "extremes": Kind(extremes, 3.0, 0.2),
     "strides": Kind(strides, 3.6, 0.12),
+    "tested": Kind(tested, 2.6, 0.2),
     "meant": Kind(meant, 3.4, 0.15),
 }
 """Each kind of change, by name."""

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from layoutprobe.codegen.expressions import Rewrite, Spot
+from layoutprobe.codegen.expressions import Rewrite, Spot, callee
 from layoutprobe.codegen.tree import BINDING, Node
 
 _JOINED = ("sum", "product", "shift", "and", "xor", "or", "all", "any")
@@ -26,14 +26,10 @@ def less(spot: Spot) -> Iterator[Rewrite]:
         if node.kind == "sum" and len(node.parts) == 2 and spot.operator(node, 1) == "-":
             yield _instead(spot, node, node.parts[1])
         for call in node.parts:
-            if (
-                call.kind == "call"
-                and spot.source.tokens[call.first - 1].kind == "name"
-                and node.kind == "leaf"
-            ):
-                yield from (
-                    _instead(spot, Node("leaf", call.first - 1, call.last), part) for part in call.parts
-                )
+            if call.kind == "call" and node.kind == "leaf":
+                first = callee(spot.source, call.first)
+                whole = Node("leaf", first or 0, call.last)
+                yield from (_instead(spot, whole, part) for part in call.parts if first is not None)
         if node.kind in _JOINED and node.last - node.first > 3:
             inside = {one.text for one in spot.scope.operands if node.first <= one.first < node.last}
             if len(inside) == 1:
@@ -112,8 +108,11 @@ def brackets(spot: Spot) -> Iterator[Rewrite]:
                     one.first, other.last, f"({spot.source.slice(one.first, other.last)})", "brackets"
                 )
         for call in node.parts:
-            if call.kind == "call":
-                yield from (_out_of_call(spot, call, part) for part in call.parts if part.kind == "sum")
+            first = callee(spot.source, call.first) if call.kind == "call" else None
+            if first is not None:
+                yield from (
+                    _out_of_call(spot, first, call, part) for part in call.parts if part.kind == "sum"
+                )
 
 
 def _into_call(spot: Spot, node: Node) -> Iterator[Rewrite]:
@@ -128,13 +127,13 @@ def _into_call(spot: Spot, node: Node) -> Iterator[Rewrite]:
                 yield spot.replace(one.first, other.last, text, "brackets")
 
 
-def _out_of_call(spot: Spot, call: Node, part: Node) -> Rewrite:
+def _out_of_call(spot: Spot, first: int, call: Node, part: Node) -> Rewrite:
     """`(f(a, c) + b)` for `f(a + b, c)`."""
     source, terms = spot.source, part.parts
-    kept = source.text[source.tokens[call.first - 1].start : source.tokens[terms[-2].last - 1].end]
+    kept = source.text[source.tokens[first].start : source.tokens[terms[-2].last - 1].end]
     moved = source.text[source.tokens[terms[-2].last - 1].end : source.tokens[terms[-1].last - 1].end]
     rest = source.text[source.tokens[terms[-1].last - 1].end : source.tokens[call.last - 1].end]
-    return spot.replace(call.first - 1, call.last, f"({kept}{rest}{moved})", "brackets")
+    return spot.replace(first, call.last, f"({kept}{rest}{moved})", "brackets")
 
 
 def _around(spot: Spot, node: Node) -> Iterator[Rewrite]:

@@ -150,6 +150,8 @@ def _plain(spot: Spot, whole: Node) -> str | None:
     if called and whole.parts[0].last != whole.last:
         return None
     head = spot.source.tokens[whole.first]
+    if head.text in TYPES or head.text.endswith("_t") or spot.source.tokens[whole.first + 1].kind == "name":
+        return None
     if head.text in ("return", "if", "for", "while", "*", "&") or any(
         spot.source.tokens[i].text in ("++", "--") for i in range(whole.first, whole.last)
     ):

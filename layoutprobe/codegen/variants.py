@@ -118,9 +118,7 @@ def _is_constant(source: Source, i: int) -> bool:
     """Whether a word stands in an extent, a constant, an argument of a template or of an attribute."""
     opened = source.parent[i]
     in_attribute = opened > 0 and source.tokens[opened - 1].text in _ATTRIBUTES
-    begins = (j for j in range(i - 1, max(i - _ARGUMENTS, 0), -1) if source.tokens[j].text == "<")
-    in_template = any((template_end(source, j) or 0) > i for j in begins)
-    return in_attribute or in_template or _is_of_compiler(source, source.around(i), i)
+    return in_attribute or _is_of_compiler(source, source.around(i), i)
 
 
 _ATTRIBUTES = ("__launch_bounds__", "__attribute__", "__align__", "alignas", "ext_vector_type", "aligned")
@@ -265,9 +263,15 @@ def _is_between(source: Source, rewrite: Rewrite) -> bool:
 
 
 def _is_of_compiler(source: Source, statement: range, at: int) -> bool:
-    """Whether a word must be known while code is compiled: of constants and types, extents."""
+    """Whether a word must be known while code is compiled: of constants and types, extents, templates' arguments."""
     words = {source.tokens[i].text for i in statement[:_HEAD]}
-    return not words.isdisjoint(_CONSTANT) or _is_extent(source, at)
+    return not words.isdisjoint(_CONSTANT) or _is_extent(source, at) or _is_of_template(source, at)
+
+
+def _is_of_template(source: Source, i: int) -> bool:
+    """Whether a word stands among the arguments of a template, or is one of their brackets."""
+    begins = (j for j in range(i, max(i - _ARGUMENTS, 0), -1) if source.tokens[j].text == "<")
+    return any((template_end(source, j) or 0) >= i for j in begins)
 
 
 def _is_in_function(source: Source, statement: range) -> bool:
