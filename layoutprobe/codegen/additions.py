@@ -174,13 +174,14 @@ def _joined(spot: Spot, tree: Node, kind: str, assigned: str) -> Iterator[str]:
 
 
 def operands(spot: Spot) -> Iterator[Node]:
-    """What may get a term or factor: terms, sides of comparisons, what is assigned."""
+    """What may get a term or factor: terms, sides of comparisons, what is assigned. A parameter is none."""
+    declared = {i for i, _ in declarations(spot.source)}
     for node in spot.tree.walk():
         for nth, part in enumerate(node.parts):
             joins = node.kind in ("sum", "comparison", "choice", "call") or (
                 node.kind == "assignment" and nth
             )
-            if joins and part.kind in ("leaf", "product", "group"):
+            if joins and part.kind in ("leaf", "product", "group") and part.last - 1 not in declared:
                 yield part
 
 

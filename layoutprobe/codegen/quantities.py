@@ -37,9 +37,10 @@ def weights(spot: Spot) -> Iterator[Rewrite]:
             middle = between(source, b, c)
             for x, y in _pairs(one[1], other[1]):
                 text = _times(one[0], x) + middle + _times(other[0], y)
-                rows = {(x, y), (one[1], other[1])} == {("2", ""), ("", "8")}
                 exchanged = (x, y) == (other[1], one[1])
-                rank = 0.0 if rows else 0.3 if exchanged else 2.0 if one[1] and other[1] else 3.0
+                rank = 0.3 if exchanged else 2.0 if one[1] and other[1] else 3.0
+                if _is_part_of_lane(other[0]) and {(x, y), (one[1], other[1])} <= _ROWS:
+                    rank = 0.0 if (y or other[1]) == "8" else 0.2
                 found.append(replace(spot.replace(a, d, text, "weights"), rank=rank))
             for v, u in ((other, one), (one, other)):
                 if u[1] and not v[1]:
@@ -50,6 +51,19 @@ def weights(spot: Spot) -> Iterator[Rewrite]:
                 for text in _of_other_lanes(one, other, middle)
             )
     yield from sorted(found, key=lambda one: one.rank)
+
+
+_ROWS = frozenset((("2", ""), ("", "8"), ("4", ""), ("", "4")))
+"""Factors of a VGPR's number and of a group of lanes in the rows of an accumulator: of RDNA3, of RDNA4, of RDNA3 in
+waves of 64 lanes, of CDNA (arch/rdna3.py, arch/rdna4.py, arch/mfma.py)."""
+
+
+def _is_part_of_lane(text: str) -> bool:
+    """Whether a term counts groups of lanes, as far as its text tells: `lane / 16`, `hi`."""
+    return (
+        re.search(r">>\s*[345]|/\s*(8|16|32)|^\(?\w*(hi|half|grp|group|quad|upper)\w*\)?$", text, re.I)
+        is not None
+    )
 
 
 def _of_other_lanes(one: tuple[str, str], other: tuple[str, str], middle: str) -> Iterator[str]:

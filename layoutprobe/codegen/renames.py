@@ -11,7 +11,7 @@ from math import log1p
 from msgspec.structs import replace
 
 from layoutprobe.codegen.expressions import Known, Rewrite, Spot
-from layoutprobe.codegen.scope import BUILTIN, Operand, declarations
+from layoutprobe.codegen.scope import BUILTIN, FUNCTION, Operand, declarations
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.tree import ASSIGNMENTS
 
@@ -50,7 +50,8 @@ def _own(spot: Spot) -> Iterator[Operand]:
 
 
 def _fits(one: Operand, other: Known) -> bool:
-    return other.text != one.text and (other.sort == one.sort or not other.sort or not one.sort)
+    unknown = (not other.sort or not one.sort) and FUNCTION not in (one.sort, other.sort)
+    return other.text != one.text and (other.sort == one.sort or unknown)
 
 
 def _unlike(spot: Spot, one: Operand, other: Known) -> float:

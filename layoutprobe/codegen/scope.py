@@ -74,7 +74,7 @@ class Operand(Struct, frozen=True):
     Attributes:
         first, last: its tokens, the last one excluded.
         text: as it is written.
-        sort: "integer", "real", "pointer", or its type; "" where nothing tells.
+        sort: "integer", "real", "pointer", "function", or its type; "" where nothing tells.
     """
 
     first: int
@@ -292,10 +292,14 @@ def _declarations(source: Source) -> Iterator[tuple[int, str]]:
         elif i > begin and before != "::" and follows in ("=", ";", ",", ")", "[", ":", "{", ">"):
             written = [tokens[j].text for j in range(begin, i)]
             if _is_type(source, begin, i):
-                sort = "pointer" if follows == "[" or "*" in written else _sort(written)
+                of_lambda = follows == "=" and i + 2 < len(tokens) and tokens[i + 2].text == "["
+                pointer = follows == "[" or "*" in written
+                sort = FUNCTION if of_lambda else "pointer" if pointer else _sort(written)
                 yield i, sort
 
 
+FUNCTION = "function"
+"""The sort of a name that stands for a lambda."""
 _OPENS = ("(", ",", "<")
 
 

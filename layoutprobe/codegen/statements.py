@@ -110,9 +110,9 @@ class Source:
 
     def around(self, index: int) -> range:
         """Tokens of the statement that a token belongs to."""
-        if self.tokens[index].text in ("}", "{") and index in self.partner and self._is_block(index):
+        if self.tokens[index].text in ("}", "{") and index in self.partner and self.is_block(index):
             index = min(index + 1, len(self.tokens) - 1)
-        while (parent := self.parent[index]) >= 0 and not self._is_block(parent):
+        while (parent := self.parent[index]) >= 0 and not self.is_block(parent):
             index = parent
         first = index
         while first > 0 and not self._ends(first - 1):
@@ -139,9 +139,10 @@ class Source:
 
     def _ends(self, i: int) -> bool:
         """A token at which a statement ends, or the next one begins."""
-        return self.tokens[i].text == ";" or (self.tokens[i].text in ("{", "}") and self._is_block(i))
+        return self.tokens[i].text == ";" or (self.tokens[i].text in ("{", "}") and self.is_block(i))
 
-    def _is_block(self, i: int) -> bool:
+    def is_block(self, i: int) -> bool:
+        """Whether a token is a brace of statements, and not of a value."""
         return i in self._blocks
 
     def slice(self, first: int, last: int) -> str:
@@ -182,6 +183,6 @@ class Source:
     def block_around(self, index: int) -> tuple[int, int] | None:
         """Opening and closing brace of the innermost block that a token stands in."""
         parent = self.parent[index]
-        while parent >= 0 and not self._is_block(parent):
+        while parent >= 0 and not self.is_block(parent):
             parent = self.parent[parent]
         return (parent, self.partner[parent]) if parent >= 0 and parent in self.partner else None

@@ -243,11 +243,18 @@ def region_of(source: Source, rewrite: Rewrite, *, in_macro: bool = False) -> Re
         begin, end = (parent + 1, source.partner[parent]) if inside else (statement.start, statement.stop)
         for a, b in _parts(source, begin, end):
             if a <= first and last < b and not _is_target(source, b, end) and not _begins(source, a, b):
+                if _has_lambda(source, a, b):
+                    return None
                 start, stop = min(tokens[a].start, rewrite.start), max(tokens[b - 1].end, rewrite.end)
                 return Region(start, stop, is_statement=False)
         if not inside:
             return _whole(source, statement, rewrite)
         first, last = parent, source.partner[parent]
+
+
+def _has_lambda(source: Source, first: int, last: int) -> bool:
+    """Whether statements stand in an expression: each lambda has a type of its own, so that none can be chosen."""
+    return any(source.is_block(i) for i in range(first, last))
 
 
 def _is_between(source: Source, rewrite: Rewrite) -> bool:
@@ -319,20 +326,26 @@ def _is_target(source: Source, at: int, end: int) -> bool:
 
 
 def _begins(source: Source, first: int, last: int) -> bool:
-    """Whether a part is more than an expression: a statement's head, a declaration."""
+    """Whether a part is more than an expression: a statement's head, a declaration, a parameter."""
     words = source.tokens[first : min(first + 2, last)]
-    return words[0].text in (
-        "if",
-        "for",
-        "while",
-        "switch",
-        "else",
-        "{",
-        "asm",
-        "static",
-        "const",
-        "__shared__",
-    ) or (all(word.kind == "name" for word in words[:2] if len(words) == 2) and len(words) == 2)
+    parameter = last - 1 in _declared(source) and source.tokens[last].text in (",", ")")
+    return (
+        parameter
+        or words[0].text
+        in (
+            "if",
+            "for",
+            "while",
+            "switch",
+            "else",
+            "{",
+            "asm",
+            "static",
+            "const",
+            "__shared__",
+        )
+        or (all(word.kind == "name" for word in words[:2] if len(words) == 2) and len(words) == 2)
+    )
 
 
 def _whole(source: Source, statement: range, rewrite: Rewrite) -> Region | None:

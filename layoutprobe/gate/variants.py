@@ -174,13 +174,14 @@ def _meant(
     errors: Sequence[tuple[frozenset[int], str]], together: Sequence[frozenset[int]]
 ) -> list[tuple[frozenset[int], str]]:
     """Errors without those that may be no more than what a change before has left: text that is no expression ends
-    the sentence for all that stand behind it."""
-    found, spoilt = [], frozenset[int]()
+    the sentence for all that stand behind it, and a brace too many the function."""
+    found, spoilt, named = [], frozenset[int](), False
     for numbers, why in errors:
-        if numbers and numbers <= spoilt:
+        if (numbers and numbers <= spoilt) or (named and len(numbers) != 1):
             continue
         found.append((numbers, why))
         if _SYNTAX.match(why):
+            named |= len(numbers) == 1
             spoilt |= frozenset[int]().union(*(group for group in together if numbers & group)) - numbers
     return found
 
