@@ -19,7 +19,7 @@ from layoutprobe.codegen.expressions import (
     split,
     terms,
 )
-from layoutprobe.codegen.scope import declarations
+from layoutprobe.codegen.scope import FUNCTION, declarations
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.tree import Node
 
@@ -49,7 +49,8 @@ def terms_more(spot: Spot) -> Iterator[Rewrite]:
 
 def lacking(spot: Spot) -> Iterator[Rewrite]:
     """A name that is declared and never used, as a term or factor; a term or factor that others have."""
-    names, unused = spot.names, [name for name in spot.names if name in spot.unused][:_MOST_UNUSED]
+    names = {name: one for name, one in spot.names.items() if one.sort != FUNCTION}
+    unused = [name for name in names if name in spot.unused][:_MOST_UNUSED]
     for name in unused:
         yield from _added(spot, "*", name, 0.0)
         yield from (

@@ -32,6 +32,51 @@ def masks(spot: Spot) -> Iterator[Rewrite]:
             yield from (one for part in node.parts for one in _other_bits(spot, part))
 
 
+def scaled_down(spot: Spot) -> Iterator[Rewrite]:
+    """`t / 128` for `t / 64 % 2`; `SHIFT - 1` for `SHIFT` in a shift, and one more."""
+    for node in spot.tree.walk():
+        found = _QUOTIENT.fullmatch(spot.text(node)) if node.kind == "product" else None
+        if found:
+            first, parts = spot.start(node), (int(found[2]), int(found[3]))
+            for number in dict.fromkeys((parts[0] * parts[1], parts[1], parts[0])):
+                yield spot.replace(first, node.last, f"{found[1]} / {number}", "scaled_down")
+        count = node.parts[-1] if node.kind == "shift" else None
+        if (
+            count is not None
+            and count.kind == "leaf"
+            and not count.parts
+            and spot.sorts(count) == {"integer"}
+        ):
+            for sign in "-+":
+                text = f"({spot.text(count)} {sign} 1)"
+                yield spot.replace(count.first, count.last, text, "scaled_down")
+
+
+_QUOTIENT = re.compile(r"(?:return\s+)?([\w.]+)\s*/\s*(\d{1,4})\s*%\s*(\d{1,4})")
+
+
+def bytes_of_lanes(spot: Spot) -> Iterator[Rewrite]:
+    """`(lane ^ 16) << 2` for `lane ^ 16` where a permutation of lanes takes it, which counts in bytes."""
+    asked = _PERMUTED.findall(spot.source.text)
+    for tree in spot.tree.parts if spot.tree.kind == "list" else (spot.tree,):
+        assigned = spot.assignment(tree)
+        if assigned is None or not asked:
+            continue
+        name, value = spot.source.tokens[assigned[1].last - 1].text, assigned[2]
+        if name in asked and not _IN_BYTES.search(spot.text(value)):
+            yield spot.replace(value.first, value.last, f"(({spot.text(value)}) << 2)", "bytes_of_lanes")
+    for node in spot.tree.walk():
+        if node.kind == "call" and node.parts and "permute" in spot.source.tokens[node.first - 1].text:
+            where = node.parts[0]
+            if not _IN_BYTES.search(spot.text(where)):
+                text = f"(({spot.text(where)}) << 2)"
+                yield spot.replace(where.first, where.last, text, "bytes_of_lanes")
+
+
+_PERMUTED = re.compile(r"ds_b?permute\w*\s*\(\s*([A-Za-z_]\w*)\s*[,)]")
+_IN_BYTES = re.compile(r"<<\s*2|\*\s*4\b|\b4\s*\*")
+
+
 def _whole_shift(spot: Spot, node: Node) -> Iterator[Rewrite]:
     """`lane >> 5` for `lane >> 4 & 1`."""
     shift = node.parts[0]

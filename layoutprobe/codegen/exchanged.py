@@ -19,6 +19,7 @@ def crossed(spot: Spot) -> Iterator[Rewrite]:
     """Rows with columns in an index, indices of two arrays, and a part of a quotient for it."""
     yield from _transposed(spot)
     yield from _indices(spot)
+    yield from _parts_of_lanes(spot)
     yield from _parts_of_quotients(spot)
     tree, assigned = spot.tree, spot.assignment(spot.tree)
     sides = assigned[1:] if assigned is not None and assigned[0] == "=" else ()
@@ -43,12 +44,48 @@ def _transposed(spot: Spot) -> Iterator[Rewrite]:
                 rest = [spot.text(other) for other in whole.parts if other is not one]
                 row = f"({' + '.join(rest)})" if len(rest) > 1 else rest[0]
                 for line, stride in (one.parts, one.parts[::-1]):
+                    cast = (
+                        f"{spot.text(line.parts[0])}" if line.parts and line.parts[0].kind == "cast" else ""
+                    )
                     inner = line.parts[0] if line.kind == "group" and len(line.parts) == 1 else line
-                    text = f"{row} * {spot.text(stride)} + {spot.text(inner)}"
-                    yield spot.replace(whole.first, whole.last, text, "crossed")
+                    column = spot.text(inner)[len(cast) :].lstrip()
+                    for nth, pitch in enumerate((spot.text(stride), *_quotients(spot))):
+                        text = f"{cast}{row} * {pitch} + {column}"
+                        new = spot.replace(whole.first, whole.last, text, "crossed")
+                        yield replace(new, rank=0.2 * nth)
 
 
 _TWO = 2
+
+
+def _quotients(spot: Spot) -> list[str]:
+    """Quotients of the function that may be how many groups a line has: `(K / GROUP)`."""
+    found = dict[str, None]()
+    for tree in spot.statements:
+        for node in tree.walk():
+            plain = all(part.kind == "leaf" and not part.parts for part in node.parts)
+            if node.kind == "product" and len(node.parts) == _TWO and plain and spot.operator(node, 1) == "/":
+                found.setdefault(f"({spot.source.slice(spot.start(node), node.last)})")
+    known = spot.names.keys()
+    return [text for text in found if text.strip("()").partition(" ")[0] in known][:_MOST_QUOTIENTS]
+
+
+_MOST_QUOTIENTS = 2
+
+
+def _parts_of_lanes(spot: Spot) -> Iterator[Rewrite]:
+    """`e[l / 4][l % 4]` for `e[l % 4][l / 4]`: the quotient for the remainder and the reverse, both at once."""
+    tokens, within = spot.source.tokens, spot.within
+    found = [
+        (i, tokens[i - 1].text, tokens[i + 1].text)
+        for i in range(within.start + 1, within.stop - 1)
+        if tokens[i].text in ("/", "%") and tokens[i + 1].kind == "number"
+    ]
+    for (i, *one), (j, *other) in combinations(found, _TWO):
+        if one == other and tokens[i].text != tokens[j].text:
+            middle = spot.source.text[tokens[i].end : tokens[j].start]
+            text = f"{tokens[j].text}{middle}{tokens[i].text}"
+            yield replace(spot.replace(i, j + 1, text, "crossed"), rank=0.1)
 
 
 def _indices(spot: Spot) -> Iterator[Rewrite]:

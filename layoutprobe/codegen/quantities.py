@@ -193,7 +193,7 @@ def _selectors(value: int) -> tuple[int, ...]:
 
 
 def _masks(value: int) -> tuple[int, ...]:
-    return value | value >> 1, value | value << 1, value >> 1, value << 1, value << 1 | 1
+    return value | value >> 1, value | value << 1, value >> 1, value << 1, value << 1 | 1, value ^ 1
 
 
 def _scales(value: int) -> tuple[int, ...]:
@@ -214,9 +214,10 @@ def is_whole(token: Token) -> bool:
 _REAL = re.compile(r"((?=[\d.]*[.eE])\d*\.?\d*(?:[eE][+-]?\d{1,3})?)(f16|[fFlL]?)")
 _CONSTANTS = (
     *("0.044715", "0.7978845608", "1.702", "1.44269504", "0.69314718", "0.70710678", "1e-5", "1e-6"),
-    *("448", "240", "57344", "127", "128", "255"),
+    *("448", "240", "57344", "127", "128", "255", "1024", "1032", "1536"),
 )
-"""Of GELU, logarithms to other bases, norms, and the largest numbers of 8 bits."""
+"""Of GELU, logarithms to other bases, norms, the largest numbers of 8 bits, and what codes become that are the
+mantissa of an f16: with no zero point, and with one in the middle."""
 _NEAR = 12.0
 
 

@@ -14,7 +14,19 @@ from msgspec.structs import replace
 
 from layoutprobe.codegen.additions import around, barriers, factors, lacking, terms_more, units
 from layoutprobe.codegen.companions import companions
-from layoutprobe.codegen.details import both, clamps, counts, longer, masks, next_to, shared, signs, tables
+from layoutprobe.codegen.details import (
+    both,
+    bytes_of_lanes,
+    clamps,
+    counts,
+    longer,
+    masks,
+    next_to,
+    scaled_down,
+    shared,
+    signs,
+    tables,
+)
 from layoutprobe.codegen.evidence import extremes, strides, tested, unread
 from layoutprobe.codegen.exchanged import crossed, stand_ins
 from layoutprobe.codegen.expressions import (
@@ -346,7 +358,7 @@ KINDS: Mapping[str, Kind] = {
     "asm": Kind(asm, 1.8, 0.4),
     "atomic": Kind(_atomic, 2.5, 1.0),
     "barriers": Kind(barriers, 3.0, 0.2),
-    "constants": Kind(constants, 3.4, 0.1),
+    "constants": Kind(constants, 3.4, 0.1, at_once=True),
     "conversions": Kind(conversions, 3.0, 0.4),
     "bounds": Kind(bounds, 3.3, 0.3),
     "gone": Kind(gone, 3.6, 1.0),
@@ -376,6 +388,8 @@ KINDS: Mapping[str, Kind] = {
     "unread": Kind(unread, 3.2, 0.15),
     "extremes": Kind(extremes, 3.0, 0.2),
     "strides": Kind(strides, 3.6, 0.12),
+    "scaled_down": Kind(scaled_down, 3.4, 0.2),
+    "bytes_of_lanes": Kind(bytes_of_lanes, 2.6, 0.2),
     "tested": Kind(tested, 2.6, 0.2),
     "meant": Kind(meant, 3.4, 0.15),
 }

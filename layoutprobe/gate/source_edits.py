@@ -113,8 +113,7 @@ class SourceEdits:
             nearest[key] = near
             waiting.extend(self._copy_behind(near))
             waiting.extend(self._bodies(near))
-            if near.far < _RAN:
-                waiting.extend(self._definitions(near))
+            waiting.extend(self._definitions(near))
         return list(nearest.values())
 
     def _statement(self, line: SourceLine, far: float) -> _Near | None:
@@ -193,7 +192,7 @@ def _known(here: _Near) -> Outer:
 
 _COPY = 3
 """Words of `b1 = nb1`."""
-_LONGEST_BODY = 6
+_LONGEST_BODY = 12
 
 
 def _body(source: Source, name: str) -> Iterator[range]:

@@ -611,6 +611,35 @@ SMALL = (
         "void f(float* p, float* q, int n, int half, int d) {\n"
         "  g(q + n * 64 + d + half * 8);\n  h(p[n * 16 + half * 8]); }",
     ),
+    (
+        "fill(s ^ 1, k0 + STEP)",
+        "fill(s ^ 1, k0)",
+        "void f(int s, int k0, int K, int STEP) { if (k0 + STEP < K) fill(s ^ 1, k0 + STEP); }",
+    ),
+    ("t / 128", "t / 64 % 2", "void f(int t) { const int half = t / 128; g(half); }"),
+    ("(1 << (SHIFT - 1))", "(1 << SHIFT)", "int f(int x, int SHIFT) { return x + (1 << (SHIFT - 1)); }"),
+    (
+        "h2{1024, 1024}",
+        "h2{1032, 1032}",
+        "h2 f(h2 x) { return x - h2{1024, 1024}; }",
+    ),
+    (
+        "((lane ^ 8) << 2)",
+        "lane ^ 8",
+        "int f(int lane, int x) { const int to = ((lane ^ 8) << 2); return __builtin_amdgcn_ds_bpermute(to, x); }",
+    ),
+    ("[l / 4][l % 4]", "[l % 4][l / 4]", "float f(int l) { return tile[l / 4][l % 4]; }"),
+    (
+        "r * (K / GROUP) + g",
+        "g * N + r",
+        "int f(const int* s, int r, int g, int N, int K) { int n = K / GROUP; return n * s[r * (K / GROUP) + g]; }",
+    ),
+    ("add<0x141>(v)", "add<0x140>(v)", "int f(int v) { v = add<0x141>(v); return v; }"),
+    (
+        "4 * v + lane / 16",
+        "2 * v + lane / 16",
+        "void f(int lane, int m0) { for (int v = 0; v < 4; ++v) h(m0 + 4 * v + lane / 16); }",
+    ),
 )
 """The same for more kinds of mistakes, each in a function of its own."""
 
@@ -728,3 +757,26 @@ def test_switches_of_the_preprocessor_are_no_numbers() -> None:
     assert "TRANSPOSED" not in texts
     plain = text.replace("#if TRANSPOSED\n#endif\n", "")
     assert "TRANSPOSED" in " ".join(one.text for one in offered(spot_of(plain, plain.index("lane * STRIDE"))))
+
+
+@pytest.mark.parametrize(
+    ("statement", "never"),
+    [
+        ("Pipe<BM, BN> pipe;", ("Pipe<=BM", "BN>=pipe")),
+        ("pipe.fill(0, A + 1);", ("pipe.0", "pipe.A")),
+        ("for (int j = 0; j < n; ++j) g(j);", ("(intj=0;j<n;++j)g",)),
+        ("fill(0, x);", ("intwhich", "floatx")),
+        ("y[0] = threadIdx.x * alpha;", ("threadIdx.alpha",)),
+        ("each(n, [&](int i, int j) { g(i); });", ("inti*", "intj*", "inti+", "intj+")),
+        ("y[0] = n * g(3);", ("load*", "*load", "load+")),
+    ],
+)
+def test_what_no_compiler_takes_is_not_offered(statement: str, never: tuple[str, ...]) -> None:
+    """A template's brackets, an object without its call, a loop's head alone, parameters, a lambda as a number."""
+    body = f"auto load = [](int i) {{ return i; }};\n  {statement}"
+    text = (
+        f"void fill(int which, float x);\nvoid f(float* y, int n, float alpha, float* A) {{\n  {body}\n}}\n"
+    )
+    found = ["".join(one.apply(text).split()) for one in offered(spot_of(text, text.index(statement)))]
+    assert found
+    assert not [new for new in found for bad in never if bad in new and bad not in "".join(text.split())]

@@ -163,3 +163,40 @@ def test_macros_that_a_compiler_must_know_are_not_asked_for() -> None:
     numbers = {n: text.index(old) for n, old in enumerate(("8)", "32", "16\n"))}
     changes = {n: Rewrite(at, at + 1 + (n > 0), "4", "numbers") for n, at in numbers.items()}
     assert combined(text, changes).chosen == {2}
+
+
+LAMBDAS = """\
+template <int N> struct Pipe { void fill(int); };
+void f(float* y, int n) {
+  Pipe<16> pipe;
+  each(n, [&](int i, int j) { y[i * n + j] = i; });
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "chosen"),
+    [
+        ("16", "8", None),
+        ("int i", "unsigned i", None),
+        ("n,", "n + 1,", "n"),
+        ("i * n", "j * n", "i * n + j"),
+    ],
+)
+def test_neither_arguments_of_templates_nor_lambdas_are_chosen(
+    old: str, new: str, chosen: str | None
+) -> None:
+    """Each lambda has a type of its own, and a template's argument must be known to the compiler."""
+    source = Source(LAMBDAS)
+    start = LAMBDAS.index(old, LAMBDAS.index("Pipe<16>"))
+    old, new = old.rstrip(","), new.rstrip(",")
+    region = region_of(source, Rewrite(start, start + len(old), new, "names"))
+    assert (region and LAMBDAS[region.start : region.end]) == chosen
+
+
+def test_behind_a_broken_sentence_only_errors_that_name_one_change_count() -> None:
+    """A brace that is lost leaves errors in all lines below it, whoever stands there."""
+    broken = (frozenset({3}), "expected '}'")
+    below = (frozenset({4, 5, 6}), "expected unqualified-id")
+    named = (frozenset({9}), "use of undeclared identifier 'r'")
+    assert _meant([broken, below, named], [frozenset({3})]) == [broken, named]
