@@ -47,9 +47,9 @@ run replaces every D by numbers of its slots: the number that arrives in C[m][n]
 and VGPR that it came from, and that must be the slot in which the instruction's operands put row m of
 A and column n of B, for every element, also where one slot is stored to several. Numbers survive
 moves, conversion to 16 bits, and addition of several accumulators; where an epilogue computes more, element by
-element (a bias, a scale, an activation), runs in which all accumulators hold one number tell what it makes of each.
-Where it adds up elements, or rounds these numbers to one, it is undecided which slot an element came from, but
-not how often it was written.
+element (a bias, a scale, an activation), runs in which all accumulators hold one number tell what it makes of each,
+also of the sum of several. Where it makes one number of all, or adds up elements, it is undecided which slot an
+element came from, but not how often it was written.
 It cannot see values: a missing beta * C is found by numerics. Evidence: emulated."""
 
 OF_ANOTHER = Rule(

@@ -22,7 +22,7 @@ NO_NUMBER = -1
 
 _LARGEST_BASE = (1 << 24) - 1
 """All digits survive an f32, whatever the types of the buffers are."""
-_SCRAMBLE = 1_000_003  # prime: coprime to every base that is not a multiple of it
+_SCRAMBLES = (1_000_003, 7_368_787)  # primes: coprime to every base that is not a multiple of them
 
 
 def digit_base(types: Iterable[str]) -> int:
@@ -54,11 +54,14 @@ class DigitCode(Struct, frozen=True):
         digits: how many a number has, and so how many runs it takes.
         scrambled: numbers are spread, so that with several digits each of them alone already varies
             among neighbours; otherwise the high ones are the same for thousands of them.
+        turned: every digit is so much higher, and begins anew behind the base, and numbers are spread
+            otherwise: other digits for the same numbers.
     """
 
     base: int
     digits: int
     scrambled: bool = False
+    turned: int = 0
 
     @classmethod
     def of(cls, count: int, base: int, *, scrambled: bool = False) -> DigitCode:
@@ -78,10 +81,11 @@ class DigitCode(Struct, frozen=True):
             place: 0 is the lowest digit.
         """
         if self.scrambled and self.digits > 1:
-            number = self._modulo(number, _SCRAMBLE)
+            number = self._modulo(number, self._scramble)
         # Division of whole numbers is slow, and with one digit there is nothing to divide.
         lower = number // self.base**place if place else number
-        return np.asarray((lower % self.base if place < self.digits - 1 else lower) + 1)
+        own = lower % self.base if place < self.digits - 1 else lower
+        return np.asarray(((own + self.turned) % self.base if self.turned else own) + 1)
 
     def numbers(self, digits: Sequence[NDArray[Any]]) -> Ints:
         """The numbers whose digits these are; NO_NUMBER where one of them is no digit.
@@ -96,11 +100,16 @@ class DigitCode(Struct, frozen=True):
             with np.errstate(invalid="ignore"):  # any bits may be held, a signalling NaN too
                 held = np.asarray(values, np.float64)
                 here = (held >= 1) & (held <= self.base) & (held == np.floor(held))
-            number += (np.where(here, held, 1).astype(np.int64) - 1) * self.base**place
+            own = np.where(here, held, 1).astype(np.int64) - 1
+            number += ((own - self.turned) % self.base if self.turned else own) * self.base**place
             good &= here
         if self.scrambled and self.digits > 1:
-            number = self._modulo(number, pow(_SCRAMBLE, -1, self.capacity))
+            number = self._modulo(number, pow(self._scramble, -1, self.capacity))
         return np.where(good, number, NO_NUMBER)
+
+    @property
+    def _scramble(self) -> int:
+        return _SCRAMBLES[bool(self.turned)]
 
     def _modulo(self, number: Ints, factor: int) -> Ints:
         overflows = int(number.max(initial=0)) * factor >= 1 << 63

@@ -8,6 +8,8 @@ the same *chain* and get the same numbers again.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
@@ -78,13 +80,14 @@ class AccumulatorCoding(Struct, frozen=True):
         codes: the digits of a number.
         slots: numbers that each chain has: as many as the kernel's largest D has elements.
         place: which digit.
-        level: a digit that all slots are given instead; 0 for none.
+        values: what numbers are given in place of their digits, as f32, the last one for all that follow; empty for
+            the digits.
     """
 
     codes: DigitCode
     slots: int
     place: int = 0
-    level: int = 0
+    values: bytes = b""
 
     def __call__(self) -> Recorder:
         """A coder for one launch."""
@@ -97,7 +100,7 @@ class AccumulatorCoder(WaveCounter):
     def __init__(self, coding: AccumulatorCoding) -> None:
         super().__init__()
         self._codes, self._slots, self._place = coding.codes, coding.slots, coding.place
-        self._level = coding.level
+        self._values = np.frombuffer(coding.values, np.float32)
         self._links: list[Link] = []
         self._wave: list[Ints] = []
         self._start: list[NDArray[np.int8]] = []
@@ -180,7 +183,7 @@ class AccumulatorCoder(WaveCounter):
 
         For chains that were away in scratch while others used their registers.
         """
-        first = result.first_word(self._codes.digit(begun * self._slots, self._place))
+        first = result.first_word(self._given(begun * self._slots))
         slot_0 = content[result.words - 1, 0]
         if len(result.shifts) > 1:
             slot_0 = slot_0 & np.uint32(result.kind.mask)
@@ -206,10 +209,14 @@ class AccumulatorCoder(WaveCounter):
             if len(self._made) == _MADE:
                 self._made.clear()
             number = chain[:, None] * self._slots + np.arange(result.slots, dtype=np.int64)
-            level, codes = self._level, self._codes
-            digits = np.full_like(number, level) if level else codes.digit(number, self._place)
-            self._made[key] = result.registers(digits)
+            self._made[key] = result.registers(self._given(number))
         return self._made[key]
+
+    def _given(self, number: Ints) -> NDArray[Any]:
+        """What slots of these numbers are given."""
+        if self._values.size:
+            return self._values[np.minimum(number, self._values.size - 1)]
+        return self._codes.digit(number, self._place)
 
 
 def _key(c: Cohort, register: int, result: Result) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -65,12 +66,12 @@ class Result(Struct, frozen=True):
         """The first register of a slot, counted from that of D."""
         return slot // self.lanes // len(self.shifts) * self.words
 
-    def first_word(self, numbers: Ints) -> Words:
+    def first_word(self, numbers: NDArray[Any]) -> Words:
         """What the last register of slot 0 holds for each number that it may have: like `numbers`."""
         high = self.kind.encode(numbers).astype(np.uint64) >> np.uint64(32 * (self.words - 1))
         return high.astype(np.uint32) << np.uint32(self.shifts[0])
 
-    def registers(self, numbers: Ints) -> Words:
+    def registers(self, numbers: NDArray[Any]) -> Words:
         """The registers of D that hold these numbers: uint32 [vgpr, wave, lane].
 
         Args:

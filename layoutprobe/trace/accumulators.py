@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
@@ -27,8 +28,6 @@ Ints = NDArray[np.int64]
 _SLACK = 4
 """Slots that are numbered, per element of D: ragged tiles and several accumulators need more."""
 _NARROWS = re.compile(r"v_cvt_(?:pk_|pkrtz_)?(b?f16)_f32\w*")
-_LEVELS = 3
-"""Digits of numbers that pass an epilogue: 1, 2, 3."""
 _SPARE = 64
 """Chains that have numbers in any case."""
 
@@ -67,17 +66,24 @@ def arrivals_of(subject: Subject, problem: Problem) -> Arrivals:
     """
     name = problem.contract.d
     dtype, shape = subject.binding.buffers[name].dtype, subject.binding.buffers[name].shape
-    lanes = subject.kernel.wavefront_size
-    results = [
-        Result.of(inst, lanes)
-        for inst in subject.insts.values()
-        if Kind.MATRIX in inst.kind and matrix_form(inst) is not None
-    ]
+    results = results_of(subject)
     slots = max((result.slots for result in results), default=1)
     narrow = {kind for inst in subject.insts.values() for kind in _converted_to(inst.name)}
     base = digit_base((dtype, *(result.kind.name for result in results), *sorted(narrow)))
     count = _SLACK * int(np.prod(shape)) + _SPARE * slots
-    codes = DigitCode.of(count, base, scrambled=True)
+    return _coded(subject, name, DigitCode.of(count, base, scrambled=True), slots)
+
+
+def results_of(subject: Subject) -> list[Result]:
+    """How the kernel's matrix instructions write their D."""
+    return [
+        Result.of(inst, subject.kernel.wavefront_size)
+        for inst in subject.insts.values()
+        if Kind.MATRIX in inst.kind and matrix_form(inst) is not None
+    ]
+
+
+def _coded(subject: Subject, name: str, codes: DigitCode, slots: int) -> Arrivals:
     runs = [
         subject.epilogue(AccumulatorCoding(codes, slots, place), StoreRecorder)
         for place in range(codes.digits)
@@ -88,36 +94,31 @@ def arrivals_of(subject: Subject, problem: Problem) -> Arrivals:
     _same_links(chains, others)
     values = np.stack([np.asarray(run.outputs[name], np.float64) for run in runs])
     written = _written(subject, runs[0].record(Stores), name)
-    return _arrived(chains, codes, values, codes.numbers(list(values)), written)
+    return arrived(chains, codes, values, codes.numbers(list(values)), written)
 
 
-def levelled(subject: Subject, problem: Problem, plain: Arrivals) -> Arrivals:
-    """Arrivals where the kernel computes on its results before it stores them, element by element.
+def confirmed(subject: Subject, problem: Problem, arrivals: Arrivals) -> Arrivals:
+    """Arrivals without those that other digits of the same numbers do not bear out.
 
-    Digits become what the epilogue makes of them, which a run for each digit tells: all accumulators hold it. Few
-    digits are used, so that rounding and activations keep them apart.
-
-    Args:
-        subject, problem: the kernel.
-        plain: what arrived in runs in which everything else is zero; its chains are right.
+    Where an epilogue makes one number of many (a sigmoid, a clamp), that one is a code, too, by chance: it stays the
+    same whatever is put in.
 
     Raises:
         UndecidedError, RunStoppedError: see `arrivals_of`.
     """
-    name, slots = problem.contract.d, plain.chains.slots
-    codes = DigitCode.of(max(1, plain.chains.wave.size) * slots, _LEVELS, scrambled=True)
+    again = _coded(subject, problem.contract.d, turned(arrivals.codes), arrivals.chains.slots)
+    return borne_out(arrivals, again)
 
-    def output(place: int, level: int = 0) -> NDArray[np.float64]:
-        run = subject.levels(AccumulatorCoding(codes, slots, place, level))
-        return np.asarray(run.outputs[name], np.float64)
 
-    made = np.stack([output(0, level) for level in range(1, _LEVELS + 1)])
-    apart = np.all(made[1:] != made[:-1], axis=0) & (made[0] != made[-1])
-    values = []
-    for place in range(codes.digits):
-        same = output(place) == made
-        values.append(np.where(apart & (same.sum(axis=0) == 1), same.argmax(axis=0) + 1, 0))
-    return _arrived(plain.chains, codes, np.stack(values), codes.numbers(values), plain.written)
+def turned(codes: DigitCode) -> DigitCode:
+    """Other digits for the same numbers: each one is another."""
+    return replace(codes, turned=max(1, codes.base // 2))
+
+
+def borne_out(arrivals: Arrivals, again: Arrivals) -> Arrivals:
+    """Arrivals of slots that arrived in the same places again."""
+    slot = np.where(arrivals.slot == again.slot, arrivals.slot, -1)
+    return arrived(arrivals.chains, arrivals.codes, arrivals.values, slot, arrivals.written)
 
 
 def summable(subject: Subject, problem: Problem, plain: Arrivals, parts: int, *, spread: int = 1) -> Arrivals:
@@ -144,12 +145,13 @@ def summable(subject: Subject, problem: Problem, plain: Arrivals, parts: int, *,
     runs = [runs_of(AccumulatorCoding(codes, chains.slots, place)) for place in range(codes.digits)]
     _same_links(chains, [run.record(Chains) for run in runs])
     values = np.stack([np.asarray(run.outputs[name], np.float64) - added for run in runs])
-    return _arrived(chains, codes, values, codes.numbers(list(values)), plain.written)
+    return arrived(chains, codes, values, codes.numbers(list(values)), plain.written)
 
 
-def _arrived(
+def arrived(
     chains: Chains, codes: DigitCode, values: NDArray[Any], slot: Ints, written: NDArray[np.bool_]
 ) -> Arrivals:
+    """Arrivals of these slots in elements of D; numbers that no slot has are none."""
     slot = np.where(slot < chains.wave.size * chains.slots, slot, -1)
     element = np.full(chains.wave.size * chains.slots, -1, np.int64)
     held = np.flatnonzero(slot >= 0)
@@ -175,13 +177,16 @@ def _written(subject: Subject, stores: Stores, name: str) -> NDArray[np.bool_]:
 
 
 def _same_links(first: Chains, others: Iterable[Chains]) -> None:
-    for other in others:
-        same = len(first.links) == len(other.links) and all(
-            x.inst.pc == y.inst.pc and np.array_equal(x.wave, y.wave) and np.array_equal(x.chain, y.chain)
-            for x, y in zip(first.links, other.links, strict=True)
-        )
-        if not same:
-            raise UndecidedError("accumulators cannot be followed: two runs with other codes differ")
+    if not all(same_links(first, other) for other in others):
+        raise UndecidedError("accumulators cannot be followed: two runs with other codes differ")
+
+
+def same_links(first: Chains, other: Chains) -> bool:
+    """Whether two runs added to the same chains, one after the other."""
+    return len(first.links) == len(other.links) and all(
+        x.inst.pc == y.inst.pc and np.array_equal(x.wave, y.wave) and np.array_equal(x.chain, y.chain)
+        for x, y in zip(first.links, other.links, strict=True)
+    )
 
 
 _DATA_DEPENDENT = "which matrix instructions are executed depends on the values of A and B"

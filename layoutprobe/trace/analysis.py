@@ -17,7 +17,8 @@ from layoutprobe.isa.kind import Kind
 from layoutprobe.observe.accumulators import FROM_OTHER
 from layoutprobe.observe.matrix import Operands
 from layoutprobe.solver.product import NOWHERE, Factors, Judgement, Targets, judge, parts
-from layoutprobe.trace.accumulators import Arrivals, arrivals_of, chain_of, levelled
+from layoutprobe.trace.accumulators import Arrivals, arrivals_of, chain_of, confirmed
+from layoutprobe.trace.levels import levelled, levelled_sums
 from layoutprobe.trace.operands import MOSTLY, Executions, by_roles, executions_of
 from layoutprobe.trace.parts import Sums, sums_of
 from layoutprobe.trace.problem import NoProductError, Problem
@@ -101,6 +102,9 @@ def _analyse(subject: Subject) -> Analysis:
     made = [(done, done.factors(problem, chain_of(done, arrivals.chains))) for done in followed]
     expected = _expected(problem, arrivals, made)
     sums = None if problem.contract.split_k else sums_of(subject, problem, expected, arrivals)
+    if sums is None and _doubtful(problem, arrivals, expected):
+        arrivals = confirmed(subject, problem, arrivals)
+        sums = None if problem.contract.split_k else sums_of(subject, problem, expected, arrivals)
     if sums is not None:
         arrivals = sums.arrivals
     element, foreign = (arrivals.element, 0) if sums is not None else _destinations(problem, arrivals)
@@ -111,6 +115,8 @@ def _analyse(subject: Subject) -> Analysis:
             again.slot >= 0
         ).any() and left.mean() < MOSTLY:  # else what looks like a code is chance here, too
             arrivals, foreign, element = again, int(left.sum()), again.element
+        elif (sums := levelled_sums(subject, problem, expected, arrivals)) is not None:
+            arrivals, foreign, element = sums.arrivals, 0, sums.arrivals.element
     judged = tuple(
         JudgedExecutions(done, factors, targets, judge(factors, targets, done.geometry, problem.k))
         for done, factors in made
@@ -169,6 +175,14 @@ def _astray(problem: Problem, arrivals: Arrivals, expected: Ints, tainted: NDArr
     # What waves that were not looked at should hold is unknown, but two elements they cannot be.
     elsewhere = wanted != held % (problem.batch * problem.m * problem.n)
     return np.asarray(held[elsewhere & ((wanted >= 0) | several)])
+
+
+def _doubtful(problem: Problem, arrivals: Arrivals, expected: Ints) -> bool:
+    """Whether elements hold the code of another accumulator than theirs, or one that others hold, too."""
+    held = np.flatnonzero(arrivals.slot.ravel() >= 0)
+    slot = arrivals.slot.ravel()[held]
+    own = expected.ravel()[slot] == held % (problem.batch * problem.m * problem.n)
+    return bool((~own | (arrivals.times.ravel()[slot] > 1)).any())
 
 
 def _expected(problem: Problem, arrivals: Arrivals, made: list[tuple[Executions, Factors]]) -> Ints:

@@ -53,7 +53,7 @@ class Sums(Struct, frozen=True, eq=False):
         return bool(self.times.all())
 
 
-class _Parts(Struct, frozen=True, eq=False):
+class Parts(Struct, frozen=True, eq=False):
     """Slots that belong to each element of D, one of each accumulator.
 
     Of a tile that reaches beyond the edge an accumulator may have several for one element, where addresses are
@@ -78,7 +78,7 @@ class _Parts(Struct, frozen=True, eq=False):
     __repr__ = brief
 
     @classmethod
-    def of(cls, expected: Ints) -> _Parts:
+    def of(cls, expected: Ints) -> Parts:
         """From the element of D that every slot of every chain belongs to, -1 for none."""
         slot = np.flatnonzero(expected.ravel() >= 0)
         element = expected.ravel()[slot]
@@ -99,6 +99,13 @@ class _Parts(Struct, frozen=True, eq=False):
         """Elements of which some accumulator has several slots: [element]."""
         return np.asarray(np.maximum.reduceat(self.choices, self.starts) > 1)
 
+    def ranks(self, expected: Ints) -> Ints:
+        """Which of the parts of its element every slot is, 0 for those that are none: like `expected`."""
+        rank = np.zeros(expected.size, np.int64)
+        of_part = np.arange(self.heads.size) - np.repeat(self.starts, self.sizes)
+        rank[self.slots] = np.repeat(of_part, self.choices)
+        return rank.reshape(expected.shape)
+
     def groups(self) -> Iterator[tuple[Ints, Ints]]:
         """Elements that have equally many: their places in `target`, and their slots."""
         slot = self.slot
@@ -106,7 +113,7 @@ class _Parts(Struct, frozen=True, eq=False):
             which = np.flatnonzero(self.sizes == size)
             yield which, slot[self.starts[which][:, None] + np.arange(size)]
 
-    def settled(self, arrived: Arrivals) -> tuple[_Parts, Mask]:
+    def settled(self, arrived: Arrivals) -> tuple[Parts, Mask]:
         """Those whose sums arrived, each part once, and of which elements that is so: [element]."""
         chosen, good = self.chosen.copy(), np.zeros(self.target.size, np.bool_)
         most = np.maximum.reduceat(self.choices, self.starts)
@@ -147,7 +154,7 @@ def sums_of(subject: Subject, problem: Problem, expected: Ints, arrivals: Arriva
         expected: element of D that every slot of every chain belongs to, -1 for none: [chain, slot].
         arrivals: what arrived, with codes that need not survive a sum.
     """
-    parts = _Parts.of(expected)
+    parts = Parts.of(expected)
     most = int(parts.sizes.max(initial=0))
     if most < 2:
         return None
@@ -160,7 +167,7 @@ def sums_of(subject: Subject, problem: Problem, expected: Ints, arrivals: Arriva
         arrivals.values.any()
     )  # what is multiplied by zeros tells nothing of how often it was added
     if whole and (times := _alike(parts, expected, arrivals)) is not None:
-        return Sums(_as_sums(arrivals, parts.elements(expected)), times, int(parts.target[0]))
+        return Sums(as_sums(arrivals, parts.elements(expected)), times, int(parts.target[0]))
     if not ((arrivals.slot < 0) & arrivals.written).any():
         return _alone(parts, expected, arrivals) if whole else None
     exact = summable(subject, problem, arrivals, most)
@@ -169,17 +176,17 @@ def sums_of(subject: Subject, problem: Problem, expected: Ints, arrivals: Arriva
     return _taken_apart(parts, expected, summable(subject, problem, arrivals, most + 1, spread=_SPREAD))
 
 
-def _right(parts: _Parts, expected: Ints, arrivals: Arrivals) -> Sums | None:
+def _right(parts: Parts, expected: Ints, arrivals: Arrivals) -> Sums | None:
     """Where all that arrived are the sums of the parts, each once."""
     parts, good = parts.settled(arrivals)
     rest = np.ones(arrivals.slot.size, np.bool_)
     rest[parts.target] = False
     if not good.all() or any(value.ravel()[rest].any() for value in arrivals.values):
         return None
-    return Sums(_as_sums(arrivals, parts.elements(expected)), np.ones(len(expected), np.int64))
+    return Sums(as_sums(arrivals, parts.elements(expected)), np.ones(len(expected), np.int64))
 
 
-def _alone(parts: _Parts, expected: Ints, arrivals: Arrivals) -> Sums | None:
+def _alone(parts: Parts, expected: Ints, arrivals: Arrivals) -> Sums | None:
     """Where each element holds one accumulator of its own as it was, and others that belong there arrive nowhere:
     parts that are stored in place of added, or never. Who computes a tile that another one stores is out, too."""
     held = arrivals.slot.ravel()[parts.target]
@@ -194,14 +201,14 @@ def _alone(parts: _Parts, expected: Ints, arrivals: Arrivals) -> Sums | None:
     return Sums(arrivals, np.where(lost, 0, 1), wrong)
 
 
-def _as_sums(arrivals: Arrivals, element: Ints) -> Arrivals:
-    """What looks like one code where sums are stored is chance."""
+def as_sums(arrivals: Arrivals, element: Ints) -> Arrivals:
+    """Arrivals of sums whose parts go to these elements. What looks like one code where sums are stored is chance."""
     return replace(
         arrivals, slot=np.full_like(arrivals.slot, -1), element=element, times=(element >= 0).astype(np.int64)
     )
 
 
-def _alike(parts: _Parts, expected: Ints, arrivals: Arrivals) -> Ints | None:
+def _alike(parts: Parts, expected: Ints, arrivals: Arrivals) -> Ints | None:
     """How often each chain is added, where one way explains all elements: reductions are loops over parts."""
     if parts.sizes.min() != parts.sizes.max() or parts.sizes[0] > _MOST or parts.ambiguous.any():
         return None
@@ -222,7 +229,7 @@ def _digits(slots: Ints, target: Ints, arrivals: Arrivals) -> tuple[NDArray[np.f
     return weights, np.stack([value.ravel()[target] for value in arrivals.values])
 
 
-def _taken_apart(parts: _Parts, expected: Ints, arrivals: Arrivals) -> Sums | None:
+def _taken_apart(parts: Parts, expected: Ints, arrivals: Arrivals) -> Sums | None:
     """Element by element: which parts are in it, how often, and which accumulator of another one."""
     parts, good = parts.settled(arrivals)
     slots_of, total = expected.shape[1], expected.size
@@ -248,7 +255,7 @@ def _taken_apart(parts: _Parts, expected: Ints, arrivals: Arrivals) -> Sums | No
     wrong = int(element[np.flatnonzero(odd)[0]]) if odd.any() else -1
     taken, odd = ((x.reshape(expected.shape)).sum(axis=1) for x in (needed >= 0, odd))
     partly = bool(((odd > 0) & (odd < taken)).any())
-    return Sums(_as_sums(arrivals, element.reshape(expected.shape)), times, wrong, partly)
+    return Sums(as_sums(arrivals, element.reshape(expected.shape)), times, wrong, partly)
 
 
 def _explained(

@@ -19,11 +19,14 @@ def test_digits_by_hand() -> None:
     assert code.digit(number, 2).tolist() == [[1, 1], [1, 10]]
 
 
-@given(st.integers(2, 5000), st.integers(1, 4), st.booleans(), st.lists(st.integers(0, 1 << 62), min_size=1))
+@given(
+    st.integers(2, 5000), st.integers(1, 4), st.booleans(), st.integers(0, 1),
+    st.lists(st.integers(0, 1 << 62), min_size=1),
+)  # fmt: skip
 def test_numbers_come_back_and_no_digit_is_zero(
-    base: int, digits: int, scrambled: bool, numbers: list[int]
+    base: int, digits: int, scrambled: bool, turned: int, numbers: list[int]
 ) -> None:
-    code = DigitCode(base, digits, scrambled)
+    code = DigitCode(base, digits, scrambled, turned)
     number = np.array(numbers, np.int64) % code.capacity
     coded = [code.digit(number, place) for place in range(digits)]
     assert all(((digit >= 1) & (digit <= base)).all() for digit in coded)
@@ -46,6 +49,12 @@ def test_scrambled_digits_all_vary_among_neighbours() -> None:
     assert np.unique(plain.digit(number, 1)).size == 1
     assert np.unique(spread.digit(number, 1)).size > 100
     assert np.array_equal(DigitCode(2047, 1, scrambled=True).digit(number, 0), number + 1)
+
+
+def test_turned_digits_are_all_others() -> None:
+    number, plain, turned = np.arange(2047), DigitCode(2047, 1), DigitCode(2047, 1, turned=1023)
+    assert (plain.digit(number, 0) != turned.digit(number, 0)).all()
+    assert not (plain.numbers([np.arange(1, 2048)]) == turned.numbers([np.arange(1, 2048)])).any()
 
 
 @pytest.mark.parametrize("name", sorted(TYPES))
