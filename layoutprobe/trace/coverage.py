@@ -380,9 +380,34 @@ def _waits_only(insts: Sequence[Inst]) -> bool:
     return not any(
         (Kind.VALU in inst.kind and not inst.name.startswith(_NO_WORK))
         or Kind.STORE in inst.kind
-        or Kind.LDS in inst.kind
-        for inst in insts
+        or (Kind.LDS in inst.kind and not _looks_again(insts, at))
+        for at, inst in enumerate(insts)
     )
+
+
+def _looks_again(insts: Sequence[Inst], at: int) -> bool:
+    """An instruction of a loop loads from LDS, from one place however often, and what it gets is compared."""
+    inst = insts[at]
+    if Kind.LOAD not in inst.kind:
+        return False
+    written = [{r for operand in other.dst for r in operand.registers()} for other in insts]
+    compared = {
+        r
+        for other in insts
+        if other.name.startswith(("v_cmp", "v_readfirstlane"))
+        for operand in other.src
+        for r in operand.registers()
+    }
+    if not compared & written[at]:
+        return False
+    for register in (r for operand in inst.src for r in operand.registers()):
+        if not any(register in made for made in written):
+            continue
+        makers = [other for other, made in zip(insts[:at], written, strict=False) if register in made]
+        sources = {r for operand in makers[-1].src for r in operand.registers()} if makers else set()
+        if not makers or not makers[-1].name.startswith("v_mov") or any(sources & made for made in written):
+            return False
+    return True
 
 
 def _picks_lanes(insts: Sequence[Inst]) -> bool:

@@ -342,3 +342,40 @@ def test_a_value_that_was_never_selected(
     seen, said = covered(tmp_path, 8, 17, 24, 3, depth, n=n, source=SOURCE.replace(*edit))
     assert tuple(map(str, seen.untried)) == told
     assert said == ((f"no size in which {told[0]}",) if told else ())
+
+
+@pytest.mark.parametrize(
+    ("address", "moves", "lacks"),
+    [
+        ("v_mov_b32 v4, s8", "", ()),
+        ("s_nop 0", "", ()),
+        ("v_mov_b32 v4, s9", "s_add_u32 s9, s9, 4", (AGAIN,)),
+        ("s_nop 0", "v_mov_b32 v4, v5", (AGAIN,)),
+    ],
+)
+def test_a_loop_that_looks_at_one_place_of_lds_waits(
+    address: str, moves: str, lacks: tuple[str, ...]
+) -> None:
+    """One that looks at another place each time goes through data."""
+    code = assembled(
+        f"""
+  s_mov_b32 s8, 0
+  s_mov_b32 s9, 0
+  v_mov_b32 v4, 0
+  v_mov_b32 v6, 7
+  ds_store_b32 v4, v6
+  s_waitcnt lgkmcnt(0)
+round:
+  {address}
+  ds_load_b32 v5, v4
+  {moves}
+  s_waitcnt lgkmcnt(0)
+  v_cmp_gt_u32 vcc_lo, 7, v5
+  s_cbranch_vccnz round
+  global_store_b32 v1, v5, s[4:5]
+""",
+        pointers=1,
+        lds=64,
+    )
+    (loop,) = code_coverage(code, code.kernel("k"), watched(code, 1)[0]).loops
+    assert loop.wanted == lacks
