@@ -109,7 +109,8 @@ def run(subject: Subject) -> CheckResult:
     found = CHECK.found(findings, f"every element, on {kinds}", metrics=metrics)
     if findings:
         return found
-    reserved = (*at_ties(compared), *far_off(subject, compared), *idle_c(subject))
+    widened = dict.fromkeys(c.widened for c in compared if c.in_need_of_wider)
+    reserved = (*widened, *at_ties(compared), *far_off(subject, compared), *idle_c(subject))
     return replace(found, reserved=(*reserved, *in_need_of_zeros(subject, judged)))
 
 

@@ -137,7 +137,7 @@ class _Done(Struct):
         return (
             *reservations(case, check_names(), uneven=self.glanced.uneven),
             *(covered.reservations if covered else ()),
-            *((*tally.unproven(), *tally.widened(), *tally.sampled()) if tally else ()),
+            *((*tally.unproven(), *tally.sampled()) if tally else ()),
             *(one.says for one in self.glanced.wrong),
             *(says for result in results for says in result.reserved),
         )

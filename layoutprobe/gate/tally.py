@@ -28,7 +28,7 @@ from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.manifest.binding import Binding, bind
 from layoutprobe.manifest.inputs import coding_of
-from layoutprobe.manifest.model import Gemm, KernelCase, Reference, Sizes, size_title
+from layoutprobe.manifest.model import KernelCase, Sizes, size_title
 from layoutprobe.manifest.sampling import sample_of
 from layoutprobe.observe.choices import ChoiceRecorder, Choices, tests_of
 from layoutprobe.observe.coverage import Coverage
@@ -37,9 +37,7 @@ from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.gate import CheckResult, Pictures
 from layoutprobe.text import clipped, one_line
 from layoutprobe.trace.coverage import code_coverage
-from layoutprobe.trace.narrow import arithmetic, passed_through
 from layoutprobe.trace.orders import signals
-from layoutprobe.trace.rounding import narrower, widened
 from layoutprobe.trace.subject import Subject
 
 _LIKE = 2
@@ -179,28 +177,6 @@ class Tally:
     def _sample(self, binding: Binding) -> frozenset[int]:
         """Workgroups that are looked at; all where some may wait for others: these run in their order."""
         return frozenset() if self._waiting() else sample_of(binding)
-
-    def widened(self) -> tuple[str, ...]:
-        """That an output is judged by a type narrower than its own, where the manifest gives no tolerance."""
-        contract = self.case.contract
-        if self.coverage is None:
-            return ()
-        buffers = bind(self.case, self.case.sizes[0]).buffers
-        if isinstance(contract, Reference):
-            outputs = [
-                b
-                for b in buffers.values()
-                if b.argument.role == "out"
-                and b.element.is_float
-                and not self.case.tolerance_of(b.name).given
-            ]
-            found = (narrower(passed_through(self.coverage), b.name, b.dtype) for b in outputs)
-            return tuple(says for says in found if says)
-        if not isinstance(contract, Gemm) or self.case.tolerance_of(contract.d).given:
-            return ()
-        dtype = buffers[contract.d].dtype
-        says = widened(arithmetic(self.coverage), contract.d, dtype)
-        return (says,) if says else ()
 
     def results(self, explained: Explained | None = None) -> tuple[CheckResult, ...]:
         """One per check, in order, and one on what is accepted. A check that was never reached is undecided.

@@ -40,6 +40,8 @@ class Comparison(Struct, frozen=True, eq=False, dict=True):
         bound: largest error allowed, per element or for all.
         product: what was computed, where it is a product.
         tied: elements that lie at a tie of rounding, and are the other one of two numbers: their bound lets it pass.
+        own: the bound that the output's type alone would give; None where that is `bound`.
+        widened: in words, why `bound` is another one.
     """
 
     name: str
@@ -52,14 +54,24 @@ class Comparison(Struct, frozen=True, eq=False, dict=True):
     bound: Doubles | float
     product: Product | None = None
     tied: int = 0
+    own: Doubles | float | None = None
+    widened: str = ""
 
     __repr__ = brief
 
     @cached_property
     def wrong(self) -> NDArray[np.bool_]:
         """Elements that are off by more than the bound, or undefined."""
+        return self._off(self.bound)
+
+    @property
+    def in_need_of_wider(self) -> bool:
+        """The bound of the output's own type would not let it pass."""
+        return self.own is not None and bool(self._off(self.own).any())
+
+    def _off(self, bound: Doubles | float) -> NDArray[np.bool_]:
         with np.errstate(invalid="ignore"):
-            near = np.isfinite(self.expected) & (np.abs(self.observed - self.expected) <= self.bound)
+            near = np.isfinite(self.expected) & (np.abs(self.observed - self.expected) <= bound)
         # What rounds to infinity is infinitely far off, and right.
         same = (self.observed == rounded(self.expected, self.dtype)) | (
             np.isnan(self.observed) & np.isnan(self.expected)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 from msgspec.structs import replace
@@ -16,8 +17,9 @@ from layoutprobe.trace.comparison import Comparison, Doubles, undefined_in
 from layoutprobe.trace.epilogues import ACTIVATE, ADD, MULTIPLY, Step, Steps
 from layoutprobe.trace.executed import computed_in, executed, read_types, tile_of
 from layoutprobe.trace.gemm_faults import TILE, Factored, Product
+from layoutprobe.trace.narrow import Arithmetic
 from layoutprobe.trace.orders import in_other_orders
-from layoutprobe.trace.rounding import is_exact, judgeable, tolerated
+from layoutprobe.trace.rounding import is_exact, is_narrower, judgeable, tolerated, widened
 from layoutprobe.trace.subject import Recorded, RunSpec, Subject
 
 FACTORS = ((0.0, 1.0), (-1.5, 0.0), (3e-6, -0.7))
@@ -103,12 +105,14 @@ def product_beside(subject: Subject, contract: Gemm, recorded: Recorded) -> Comp
         observed, undefined = observed.sum(axis=0), np.asarray(undefined.any(axis=0))
     dtype = subject.binding.buffers[contract.d].dtype
     expected = _held(product.value(), dtype) if product.steps else product.value()
-    given = any(subject.case.argument(name).values is not None for name in (contract.a, contract.b))
-    random = recorded.spec.inputs in ("normal", "scaled") and not given
+    stated = any(subject.case.argument(name).values is not None for name in (contract.a, contract.b))
+    random = recorded.spec.inputs in ("normal", "scaled") and not stated
     computed = computed_in(subject)
-    bound = tolerated(
-        product, expected, dtype, computed, subject.case.tolerance_of(contract.d), random=random
-    )
+    given = subject.case.tolerance_of(contract.d)
+    bound_in = partial(tolerated, product, expected, dtype, given=given, random=random)
+    bound = bound_in(computed)
+    says = "" if given.given else widened((*computed.sums, *computed.once), contract.d, dtype)
+    own = bound_in(_without_narrower(computed, dtype)) if says else None
     if recorded.spec.inputs == "scaled" or unusual_of(
         recorded.spec.inputs
     ):  # where a sum may overflow on the way, anything may come out
@@ -123,7 +127,17 @@ def product_beside(subject: Subject, contract: Gemm, recorded: Recorded) -> Comp
         np.asarray(undefined),
         bound,
         product,
+        own=own,
+        widened=says,
     )
+
+
+def _without_narrower(computed: Arithmetic, dtype: str) -> Arithmetic:
+    """Only what rounds no more than the output's own type does."""
+    sums, once = (
+        tuple(k for k in kinds if not is_narrower(k, dtype)) for kinds in (computed.sums, computed.once)
+    )
+    return Arithmetic(sums, once)
 
 
 def _shared(subject: Subject, product: Product) -> Factored:

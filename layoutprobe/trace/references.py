@@ -22,6 +22,7 @@ from layoutprobe.trace.orders import in_other_orders
 from layoutprobe.trace.packed import BITS, takes_all_bits
 from layoutprobe.trace.problem import NoProductError, require_product
 from layoutprobe.trace.products import product_of, typed
+from layoutprobe.trace.rounding import widened
 from layoutprobe.trace.subject import Recorded, RunSpec, Subject, UndecidedError
 from layoutprobe.trace.ties import settled
 
@@ -65,10 +66,10 @@ def reference_of(recorded: Recorded) -> dict[str, NDArray[Any]]:
     return {name: _for_reference(values) for name, values in recorded.inputs.items()}
 
 
-def reference_bound(subject: Subject, name: str, wanted: Doubles) -> Doubles:
+def reference_bound(subject: Subject, name: str, wanted: Doubles, *, alone: bool = False) -> Doubles:
     """The largest error of an output that a Python reference lets pass: the manifest's, or that of the narrowest of
-    the output's type and those that the kernel converts to on the way. A sum is as wrong as its terms are, which may
-    be larger than it is: the usual element counts, too."""
+    the output's type and, if not that `alone`, those that the kernel converts to on the way. A sum is as wrong as its
+    terms are, which may be larger than it is: the usual element counts, too."""
     given, dtype = subject.case.tolerance_of(name), subject.binding.buffers[name].dtype
     if given.given:
         usual = _REFERENCE.get(dtype, 0.0)
@@ -77,7 +78,7 @@ def reference_bound(subject: Subject, name: str, wanted: Doubles) -> Doubles:
         return np.asarray(absolute + relative * np.abs(wanted))
     if not element_type(dtype).is_float:
         return np.zeros(wanted.shape)
-    kinds = passed_through(subject.plain().record(Coverage))
+    kinds = () if alone else passed_through(subject.plain().record(Coverage))
     usual = max(_REFERENCE.get(kind, 0.0) for kind in (dtype, *kinds))
     finite = wanted[np.isfinite(wanted)]
     largest = float(np.sqrt(np.mean(finite**2))) if finite.size else 0.0
@@ -96,8 +97,17 @@ def _beside(subject: Subject, recorded: Recorded, expected: Mapping[str, Any]) -
         observed = np.asarray(recorded.outputs[name], np.float64)
         wanted = _shaped(name, values, observed.shape)
         bound = reference_bound(subject, name, wanted)
-        found = Comparison(name, name, spec, dtype, observed, wanted, undefined_in(recorded, name), bound)
+        says = _widened(subject, name, dtype)
+        own = reference_bound(subject, name, wanted, alone=True) if says else None
+        undefined = undefined_in(recorded, name)
+        found = Comparison(name, name, spec, dtype, observed, wanted, undefined, bound, own=own, widened=says)
         yield replace(found, product=_product_in(subject, recorded, found)) if found.wrong.any() else found
+
+
+def _widened(subject: Subject, name: str, dtype: str) -> str:
+    if subject.case.tolerance_of(name).given or not element_type(dtype).is_float:
+        return ""
+    return widened(passed_through(subject.plain().record(Coverage)), name, dtype)
 
 
 def _product_in(subject: Subject, recorded: Recorded, c: Comparison) -> Product | None:

@@ -24,19 +24,19 @@ _STEEPEST, _COMPUTED = 1.2, 1e-5
 """The largest slope of an activation, and the error of computing one with a card's exp and rcp."""
 
 
-def widened(computed: Arithmetic, name: str, dtype: str) -> str:
-    """That an output is judged by the tolerance of a narrower type that it is computed in, in words; else ""."""
-    return narrower((*computed.sums, *computed.once), name, dtype)
-
-
-def narrower(kinds: Iterable[str], name: str, dtype: str) -> str:
-    """As `widened`, of types that are given."""
-    narrow = [kind for kind in kinds if half_ulp(kind) > (half_ulp(dtype) or _F32)]
+def widened(kinds: Iterable[str], name: str, dtype: str) -> str:
+    """That an output is judged by the tolerance of narrower types that it may be computed in, in words; else ""."""
+    narrow = [kind for kind in kinds if is_narrower(kind, dtype)]
     if not narrow:
         return ""
     types = " and ".join(narrow)
     says = f"{name} ({dtype}) is computed with arithmetic in {types}: the tolerance is that of {types}"
     return f"{says}, unless the manifest gives one (`tolerance`)"
+
+
+def is_narrower(kind: str, dtype: str) -> bool:
+    """Whether what is rounded to a type on its way is off by more than the output's own rounding."""
+    return half_ulp(kind) > (half_ulp(dtype) or _F32)
 
 
 def tolerated(

@@ -228,6 +228,47 @@ def test_sixteen_bits_on_the_way_are_tolerated_and_told(tmp_path: Path) -> None:
     assert any("tolerance is that of f16" in text for text in found.reservations), found.reservations
 
 
+BESIDE = Style(
+    HEAD
+    + """// Sums of rows: as they are, and rounded and doubled in 16 bits.
+extern "C" __global__ void layer(const float* x, float* most, _Float16* twice, int K) {
+  const int row = blockIdx.x * 8 + threadIdx.x;
+  float sum = 0;
+  for (int k = 0; k < K; ++k) sum += x[row * K + k];
+  const _Float16 half = (_Float16)sum, other = (_Float16)x[row * K];
+  most[row] = fabsf(sum);
+  twice[row] = half + other;
+}
+""",
+    """block = [8]
+grid = ["M / 8"]
+sizes = [{ M = 8, K = 5 }, { M = 16, K = 9 }]
+contract = { kind = "reference", function = "reference.py:layer" }
+argument = [
+  { name = "x", role = "in", dtype = "f32", shape = ["M", "K"] },
+  { name = "most", role = "out", dtype = "f32", shape = ["M"] },
+  { name = "twice", role = "out", dtype = "f16", shape = ["M"] },
+  { name = "K", role = "scalar", dtype = "i32", value = "K" },
+]""",
+    """
+def layer(inputs, sizes):
+    x = inputs["x"]
+    return {"most": abs(x.sum(1)), "twice": x.sum(1) + x[:, 0]}
+""",
+)
+
+
+@pytest.mark.parametrize("edit", [(), (("fabsf(sum)", "fabsf((float)half)"),)])
+def test_what_no_narrow_arithmetic_feeds_needs_no_narrow_tolerance(
+    tmp_path: Path, edit: tuple[tuple[str, str], ...]
+) -> None:
+    """Another output is computed in 16 bits; of what holds as its own type would have it, nothing is told."""
+    found = verdict(tmp_path, BESIDE, edit)
+    assert (found.findings, found.exit_code) == ((), 0)
+    told = [text.split(" is computed")[0] for text in found.reservations if "tolerance" in text]
+    assert told == (["most (f32)"] if edit else [])
+
+
 # The alterations
 
 
