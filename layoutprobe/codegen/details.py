@@ -121,6 +121,22 @@ def tables(spot: Spot) -> Iterator[Rewrite]:
                 yield replace(new, rank=0.1 * nth + 0.8 * (not unused and not _asked(spot, table, index)))
 
 
+def wider(spot: Spot) -> Iterator[Rewrite]:
+    """`table[code & 15]` for `table[code & 7]` where the table has 16 entries."""
+    for node in spot.tree.walk():
+        whole = node.parts[0] if node.kind == "index" and len(node.parts) == 1 else None
+        if whole is None or whole.kind not in ("and", "product") or not node.first:
+            continue
+        extent = re.search(
+            rf"\b{re.escape(spot.source.tokens[node.first - 1].text)}\s*\[\s*(\d{{1,5}})\s*\]",
+            spot.source.text,
+        )
+        last, sign = whole.parts[-1], spot.operator(whole, len(whole.parts) - 1)
+        if extent and sign in ("&", "%") and spot.text(last).isdigit():
+            number = int(extent[1]) - (sign == "&")
+            yield spot.replace(last.first, last.last, str(number), "wider")
+
+
 def _asked(spot: Spot, table: str, index: str) -> bool:
     """Whether the function reads a table at an index elsewhere."""
     return re.search(rf"\b{table}\s*\[\s*{re.escape(index)}\s*\]", spot.source.text) is not None

@@ -59,6 +59,7 @@ class Spot(Struct, frozen=True, dict=True):
         scalars: integers that the kernel is given, by name; those that are likely to be meant first.
         axes: coordinates of threads and workgroups that are not always 0, and extents that are not always 1.
         outer: what a body of a macro knows where it is used.
+        told: numbers of the kernel's launch and of pitches, which the source should know.
     """
 
     source: Source
@@ -67,6 +68,7 @@ class Spot(Struct, frozen=True, dict=True):
     scalars: Sequence[str] = ()
     axes: Collection[str] = AXES
     outer: Outer = ()
+    told: Sequence[int] = ()
 
     def replace(self, first: int, last: int, text: str, kind: str) -> Rewrite:
         """A text in place of tokens first to last - 1."""

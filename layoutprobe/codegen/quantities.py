@@ -148,6 +148,29 @@ def _values(source: Source) -> Mapping[str, int]:
     return {one[1] or one[2]: int(one[3]) for one in found}
 
 
+def told(spot: Spot) -> Iterator[Rewrite]:
+    """A number of the launch or of a pitch that the source does not have: `= 48` for `= 32`, `N + 8` for `N`."""
+    known = {token.text for source in spot.others for token in source.tokens if token.kind == "number"}
+    numbers = [number for number in spot.told if str(number) not in known]
+    added = [number for number in spot.told if number < _LEAST_TILE]
+    for i in spot.within:
+        if is_whole(spot.source.tokens[i]) and int(spot.source.tokens[i].text) >= _LEAST_TILE:
+            for number in numbers:
+                yield spot.replace(i, i + 1, str(number), "told")
+    for one in spot.scope.operands:
+        if one.first in spot.within and re.split(r"\.|->|::", one.text)[-1] in spot.scalars:
+            beside = {spot.source.tokens[j].text for j in (one.first - 1, one.last)}
+            if beside <= {"(", ")", ",", "{", "}", "*", "=", ";"}:
+                text = f"({one.text} + {{}})" if "*" in beside else f"{one.text} + {{}}"
+                for number in added:
+                    new = spot.replace(one.first, one.last, text.format(number), "told")
+                    yield replace(new, rank=0.4)
+
+
+_LEAST_TILE = 12
+"""Extents of tiles and workgroups are not smaller, and paddings not larger."""
+
+
 def _is_modifier(spot: Spot, i: int) -> bool:
     """Whether a number is an argument of a matrix instruction: most others than what stands there are none."""
     opened = spot.source.parent[i]
@@ -188,6 +211,8 @@ _SELECTOR = 8
 def _selectors(value: int) -> tuple[int, ...]:
     backwards = int.from_bytes(value.to_bytes(4, "little"), "big")
     halves = value >> 16 | (value & 0xFFFF) << 16
+    if not value or not value >> 16 or not value & 0xFFFF:  # a mask of one half, and no selector
+        return (value | halves, halves)
     pairs = (value & 0xFF00FF) << 8 | value >> 8 & 0xFF00FF
     return halves, value ^ 0x04040404, backwards, pairs
 

@@ -26,6 +26,7 @@ from layoutprobe.codegen.details import (
     shared,
     signs,
     tables,
+    wider,
 )
 from layoutprobe.codegen.evidence import extremes, strides, tested, unread
 from layoutprobe.codegen.exchanged import crossed, stand_ins
@@ -41,7 +42,7 @@ from layoutprobe.codegen.families import families
 from layoutprobe.codegen.idioms import bounds, choices, conversions, first_only, groups
 from layoutprobe.codegen.instructions import asm
 from layoutprobe.codegen.omitted import omitted, sums_of
-from layoutprobe.codegen.quantities import constants, meant, numbers, weights
+from layoutprobe.codegen.quantities import constants, meant, numbers, told, weights
 from layoutprobe.codegen.renames import exchanges, names, scalars
 from layoutprobe.codegen.scope import declarations
 from layoutprobe.codegen.series import resets, series, siblings
@@ -388,6 +389,8 @@ KINDS: Mapping[str, Kind] = {
     "unread": Kind(unread, 3.2, 0.15),
     "extremes": Kind(extremes, 3.0, 0.2),
     "strides": Kind(strides, 3.6, 0.12),
+    "wider": Kind(wider, 2.4, 0.2),
+    "told": Kind(told, 2.8, 0.1),
     "scaled_down": Kind(scaled_down, 3.4, 0.2),
     "bytes_of_lanes": Kind(bytes_of_lanes, 2.6, 0.2),
     "tested": Kind(tested, 2.6, 0.2),

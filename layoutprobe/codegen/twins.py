@@ -13,7 +13,8 @@ from layoutprobe.codegen.expressions import Rewrite, Spot
 from layoutprobe.codegen.statements import Token
 from layoutprobe.codegen.tree import BINDING, TYPES, Node
 
-_ALIKE = 0.6
+_ALIKE, _ALIKE_BESIDE = 0.6, 0.45
+"""How much two pieces have in common; of one statement, where less is enough."""
 _LEAST, _MOST = 4, 120
 """Tokens of what may have a twin."""
 _MOST_TWINS = 6
@@ -57,7 +58,8 @@ def _nearest(spot: Spot, piece: Node, others: list[Node]) -> Iterator[tuple[floa
         if same or not len(mine) / 2 <= other.last - other.first <= 2 * len(mine):
             continue
         matcher.set_seq1([token.text for token in spot.source.tokens[other.first : other.last]])
-        if matcher.real_quick_ratio() < _ALIKE or matcher.quick_ratio() < _ALIKE or matcher.ratio() < _ALIKE:
+        least = _ALIKE_BESIDE if other.first in spot.within else _ALIKE
+        if matcher.real_quick_ratio() < least or matcher.quick_ratio() < least or matcher.ratio() < least:
             continue
         found.append((matcher.ratio(), -abs(other.first - piece.first), other))
     for ratio, _, other in sorted(found, key=lambda one: one[:2], reverse=True):

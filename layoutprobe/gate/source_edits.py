@@ -21,7 +21,7 @@ from layoutprobe.codegen.rewrites import KINDS, rewrites
 from layoutprobe.codegen.scope import Outer, scope
 from layoutprobe.codegen.statements import Source
 from layoutprobe.gate.copies import SourceCopy
-from layoutprobe.gate.strides import scalars_for
+from layoutprobe.gate.strides import numbers_told, scalars_for
 from layoutprobe.manifest.binding import bind
 from layoutprobe.manifest.model import KernelCase
 from layoutprobe.place import Place, SourceLine
@@ -55,7 +55,7 @@ class SourceEdits:
     def __init__(self, copy: SourceCopy) -> None:
         self._copy = copy
         self.sources = {file: Source(text) for file, text in copy.texts.items()}
-        self._axes = _axes(copy.case)
+        self._axes, self._told = _axes(copy.case), numbers_told(copy.case)
         self._macros = {one.name: (file, one) for file, text in copy.texts.items() for one in macros(text)}
 
     def in_turn(
@@ -81,7 +81,7 @@ class SourceEdits:
         order, scalars = _order(finding), scalars_for(self._copy.case, finding)
         far = place.far * _told(finding)
         sources = list(self.sources.values())
-        spot = Spot(place.source, place.within, sources, scalars, self._axes, place.outer)
+        spot = Spot(place.source, place.within, sources, scalars, self._axes, place.outer, self._told)
         for kind in KINDS:
             found = rewrites(spot, kind)
             if kind == "numbers":  # a statement has many; the one that an instruction has is beside it
@@ -152,13 +152,21 @@ class SourceEdits:
         defined = {source.tokens[i].text: i for i in range(here.within.start) if source.defines(i)}
         for name in names:
             at = defined.get(name)
-            if at is not None and (at in around or source.block_around(at) is None):
+            if at is not None and (at in around or not _in_function(source, at)):
                 far = here.far + _DEFINED + next(steps) * _FARTHER / 4
                 yield _Near(far, here.file, source, source.around(at), 0)
         for name, _ in source.calls(here.within):
             for file, there in self.sources.items():
                 for body in _body(there, name):
                     yield _Near(here.far + _DEFINED + next(steps) * _FARTHER / 4, file, there, body, 0)
+
+
+def _in_function(source: Source, at: int) -> bool:
+    """Whether a name is declared in a function, and not for all of a file, namespace or structure."""
+    block = source.block_around(at)
+    while block is not None and block[0] and source.tokens[block[0] - 1].text != ")":
+        block = source.block_around(block[0])
+    return block is not None and block[0] > 0
 
 
 def _axes(case: KernelCase) -> frozenset[str]:

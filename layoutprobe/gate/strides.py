@@ -1,7 +1,8 @@
-"""Which integers that a kernel is given may be the stride that a finding misses."""
+"""What a manifest says that a source should know: which integer is a stride, the numbers of launches and pitches."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from layoutprobe.errors import UsageError
@@ -22,6 +23,13 @@ def scalars_for(case: KernelCase, finding: Finding) -> Sequence[str]:
     named = [name for name in bound[0].scalars if all(isinstance(one.scalars[name], int) for one in bound)]
     right = [_stride(one, finding) for one in bound]
     return sorted(named, key=lambda name: [one.scalars[name] for one in bound] != right)
+
+
+def numbers_told(case: KernelCase) -> Sequence[int]:
+    """Numbers of what says how large a launch is, and how far apart rows lie."""
+    pitches = [argument.ld for argument in case.arguments if argument.ld is not None]
+    texts = (one.text for one in (*case.grid, *case.block, *pitches))
+    return sorted({int(number) for text in texts for number in re.findall(r"\b\d{1,5}\b", text)} - {0, 1})
 
 
 def _stride(bound: Binding, finding: Finding) -> int:

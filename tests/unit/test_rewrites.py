@@ -634,6 +634,17 @@ SMALL = (
         "g * N + r",
         "int f(const int* s, int r, int g, int N, int K) { int n = K / GROUP; return n * s[r * (K / GROUP) + g]; }",
     ),
+    (
+        "px.x * s.stride + X[tap]",
+        "px.x + X[tap]",
+        "void f(P px, S s, int tap) { const int y = px.y * s.stride + Y[tap], x = px.x * s.stride + X[tap]; g(y, x); }",
+    ),
+    ("^= 0x80008000u", "^= 0x00008000u", "void f(unsigned* u) { u[0] ^= 0x80008000u; }"),
+    (
+        "E2M1[(q >> 4) & 15]",
+        "E2M1[(q >> 4) & 7]",
+        "__constant__ float E2M1[16] = {0, 1, 2};\nfloat f(int q) { return E2M1[(q >> 4) & 15]; }",
+    ),
     ("add<0x141>(v)", "add<0x140>(v)", "int f(int v) { v = add<0x141>(v); return v; }"),
     (
         "4 * v + lane / 16",
@@ -780,3 +791,22 @@ def test_what_no_compiler_takes_is_not_offered(statement: str, never: tuple[str,
     found = ["".join(one.apply(text).split()) for one in offered(spot_of(text, text.index(statement)))]
     assert found
     assert not [new for new in found for bad in never if bad in new and bad not in "".join(text.split())]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "told"),
+    [
+        ("CHUNK = 48", "CHUNK = 32", (47, 48)),
+        ("g(x, N + 8)", "g(x, N)", (8, 32)),
+        ("r * (N + 8)", "r * N", (8,)),
+    ],
+)
+def test_numbers_of_the_launch_and_of_pitches_are_offered(
+    right: str, wrong: str, told: tuple[int, ...]
+) -> None:
+    """They are in the manifest: of a grid, a block, or the distance of rows."""
+    text = f"void f(float* x, int r, int N) {{\n  {right};\n}}\n".replace(right, wrong)
+    spot = replace(spot_of(text, text.index(wrong)), told=told)
+    found = ["".join(one.apply(text).split()) for one in rewrites(spot, "told")]
+    assert any("".join(right.split()) in one for one in found)
+    assert not rewrites(spot_of(text, text.index(wrong)), "told")
