@@ -637,7 +637,7 @@ SMALL = (
     (
         "px.x * s.stride + X[tap]",
         "px.x + X[tap]",
-        "void f(P px, S s, int tap) { const int y = px.y * s.stride + Y[tap], x = px.x * s.stride + X[tap]; g(y, x); }",
+        "void f(P px, S s, int tap) { int y = px.y * s.stride + Y[tap], x = px.x * s.stride + X[tap]; g(y, x); }",
     ),
     ("^= 0x80008000u", "^= 0x00008000u", "void f(unsigned* u) { u[0] ^= 0x80008000u; }"),
     (
