@@ -16,6 +16,7 @@ from layoutprobe.brief import brief
 from layoutprobe.checks.acceptance import accept
 from layoutprobe.checks.base import Check
 from layoutprobe.errors import ExecutionError, ProbeError
+from layoutprobe.gate.answers import answerable
 from layoutprobe.gate.applying import apply, with_faults
 from layoutprobe.gate.build import Built
 from layoutprobe.gate.causes import linked
@@ -159,6 +160,9 @@ class Tally:
             coverage, choices = _both(coverage, outcome.coverage), _both(choices, outcome.choices)
         if coverage is None:
             return None
+        if choices is not None:
+            seen = [(one.sizes, one.choices) for one in (*self.outcomes, *others) if one.choices is not None]
+            choices = answerable(choices, self.case, seen)
         return code_coverage(self.built.code, self.built.kernel, coverage, choices)
 
     def unproven(self) -> tuple[str, ...]:

@@ -7,8 +7,9 @@ a branch goes are none of these. The same run tells how large numbers were that 
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import TypeVar
@@ -22,6 +23,7 @@ from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Block, Program
 from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.cuts import Cut, cuts_of
+from layoutprobe.observe.values import integers
 
 _TESTS = re.compile(r"s_(?:cmpk?_(?:lt|le|gt|ge|eq|lg)|min|max)_[iu]32")
 _SMALLEST = 2
@@ -35,11 +37,13 @@ class Choices(Struct, frozen=True, eq=False):
         tests: those that were executed, by PC.
         came_out: PC -> what SCC held behind the test in some wave.
         cut: PC of a cut to 16 bits -> the largest number before it, of each launch.
+        compared: PC -> what the number was compared with, as far as that is one value in each launch.
     """
 
     tests: Mapping[int, Inst]
     came_out: Mapping[int, frozenset[bool]]
     cut: Mapping[int, frozenset[int]] = field(default_factory=dict)
+    compared: Mapping[int, frozenset[int]] = field(default_factory=dict)
 
     __repr__ = brief
 
@@ -49,6 +53,7 @@ class Choices(Struct, frozen=True, eq=False):
             {**self.tests, **other.tests},
             _joined(self.came_out, other.came_out),
             _joined(self.cut, other.cut),
+            _joined(self.compared, other.compared),
         )
 
 
@@ -69,6 +74,21 @@ def tested(inst: Inst) -> tuple[int, bool] | None:
         return bits - ((bits & 0x8000) << 1) if inst.name.endswith("i32") else bits, False
     numbers = [operand.number for operand in inst.src]
     return next(((number, not at) for at, number in enumerate(numbers) if number is not None), None)
+
+
+_COMPARES: Mapping[str, Callable[[int, int], bool]] = {
+    "lt": operator.lt, "le": operator.le, "gt": operator.gt,
+    "ge": operator.ge, "eq": operator.eq, "lg": operator.ne,
+}  # fmt: skip
+
+
+def comes_out(inst: Inst, value: int) -> bool:
+    """What SCC is behind a comparison of a value with a number."""
+    number, first = tested(inst) or (0, False)
+    if inst.name.endswith("u32"):
+        number, value = number & 0xFFFFFFFF, value & 0xFFFFFFFF
+    compare = _COMPARES[inst.name.split("_")[2]]
+    return compare(number, value) if first else compare(value, number)
 
 
 def tests_of(blocks: Iterable[Sequence[Inst]]) -> dict[int, Inst]:
@@ -115,6 +135,7 @@ class ChoiceRecorder(Recorder):
         self._places = _Places({}, {}, {})
         self._seen: dict[int, set[bool]] = {}
         self._largest: dict[int, int] = {}
+        self._compared: dict[int, set[int]] = {}
 
     def batch(self, machine: Machine, program: Program) -> None:
         """See Observer."""
@@ -130,10 +151,20 @@ class ChoiceRecorder(Recorder):
         test = self._places.behind.get(inst.pc)
         if test is not None:
             self._seen.setdefault(test, set()).update(bool(flag) for flag in {*c.scc().ravel().tolist()})
+            self._look(c, self._places.tests[test])
         cut = self._places.cuts.get(inst.pc)
         if cut is not None and (lanes := c.exec).any():
             largest = int(c.u[cut.source - VGPR0][lanes].max())
             self._largest[inst.pc] = max(largest, self._largest.get(inst.pc, 0))
+
+    def _look(self, c: Cohort, test: Inst) -> None:
+        """Note what was compared: a comparison leaves its operands as they are."""
+        known = self._compared.setdefault(test.pc, set())
+        operand = next((operand for operand in test.src if operand.kind == "s"), None)
+        if operand is None or not test.name.startswith("s_cmp") or len(known) > 1:
+            return
+        values = integers(c, operand, signed=test.name.endswith("i32"), wide=False)
+        known.update({*values.ravel().tolist()} if values is not None else (0, 1))
 
     def record(self) -> Choices:
         """See Recorder."""
@@ -141,4 +172,5 @@ class ChoiceRecorder(Recorder):
             {pc: self._places.tests[pc] for pc in self._seen},
             {pc: frozenset(seen) for pc, seen in self._seen.items()},
             {pc: frozenset([largest]) for pc, largest in self._largest.items()},
+            {pc: frozenset(values) for pc, values in self._compared.items() if len(values) == 1},
         )

@@ -345,6 +345,27 @@ def test_a_value_that_was_never_selected(
 
 
 @pytest.mark.parametrize(
+    ("test", "multiple", "told"),
+    [
+        ("k > 15", 16, False),
+        ("k > 15", 8, True),
+        ("k + 5 > 20", 16, False),
+        ("k + 5 > 20", 8, True),
+        ("k < 1000", 16, True),
+        ("k == 24", 16, False),
+        ("k == 80", 16, True),
+    ],
+)
+def test_what_no_multiple_makes_come_out_otherwise_is_not_asked_for(
+    tmp_path: Path, test: str, multiple: int, told: bool
+) -> None:
+    source = NO_TAIL.replace("  y[at] = sum;", f"  y[at] = {test} ? sum * 5 : sum;")
+    seen, said = covered(tmp_path, 16, 32, 48, source=source, multiple=multiple)
+    assert bool(seen.untried) == told, seen.untried
+    assert any("no size in which" in one for one in said) == told
+
+
+@pytest.mark.parametrize(
     ("address", "moves", "lacks"),
     [
         ("v_mov_b32 v4, s8", "", ()),
