@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 from layoutprobe.codegen.expressions import Rewrite, Spot
 from layoutprobe.codegen.omitted import added, ends
 from layoutprobe.codegen.scope import declarations
+from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.tree import Node
 
 _MOST = 4
@@ -19,10 +21,65 @@ _MOST = 4
 
 def companions(spot: Spot) -> Iterator[Rewrite]:
     """Statements that may be lacking behind this one, as this one or others have them for other names."""
+    yield from _set_too(spot)
     if ends(spot):
         yield from _assigned_with(spot)
         yield from _pointers(spot)
         yield from _never_used(spot)
+
+
+def _set_too(spot: Spot) -> Iterator[Rewrite]:
+    """`r.full[t] = r.empty[t] = 0`: what is like the member, array or variable that is set here, and is never set."""
+    tokens = spot.source.tokens
+    for equals in (i for i in spot.within if tokens[i].text == "="):
+        first, end = _target(spot.source, equals)
+        declares = tokens[first - 1].kind == "name" and tokens[first - 1].text not in ("else", "do")
+        if first <= spot.within.start - 1 or declares or tokens[first - 1].text in ("*", "&", ">", ","):
+            continue
+        before, behind = spot.source.slice(first, end), spot.source.slice(end + 1, equals)
+        for other in _like_it(spot, tokens[end].text, is_member=first < end)[:_MOST]:
+            yield spot.behind(equals, f" {before}{other}{behind} =", "companions")
+
+
+def _target(source: Source, equals: int) -> tuple[int, int]:
+    """Where that begins which is assigned to, and the name in it that is: `r` and `full` of `r.full[t]`."""
+    tokens, end = source.tokens, _name(source, equals - 1)
+    first = end
+    while first > 1 and tokens[first].kind == "name" and tokens[first - 1].text in (".", "->"):
+        first = _name(source, first - 2)
+    return (first, end) if tokens[first].kind == "name" else (-1, end)
+
+
+def _name(source: Source, i: int) -> int:
+    """The name before indices that end with a token."""
+    while i > 0 and source.tokens[i].text == "]":
+        i = source.partner.get(i, 0) - 1
+    return max(i, 0)
+
+
+def _like_it(spot: Spot, name: str, *, is_member: bool) -> list[str]:
+    """Names of the sort of another one that something uses, and nothing sets."""
+    fields = (
+        next((of_one for of_one in spot.scope.fields.values() if name in of_one), {}) if is_member else {}
+    )
+    known = (
+        fields
+        if is_member
+        else {one.text: one.sort for one in spot.names.values() if one.text.isidentifier()}
+    )
+    elements, text = spot.scope.elements, spot.source.text
+    like = [one for one in known if one != name and known[one] == known.get(name)]
+    like = [one for one in like if elements.get(one) == elements.get(name)]
+    kept = [one for one in like if not re.search(_SET.format(one), text) and len(_uses(text, one)) > 1]
+    return [one for one in kept if not re.search(rf"\bconst(?:expr)?\b[^;(){{}}]{{0,300}}\b{one}\b", text)]
+
+
+_SET = r"\b{0}\b(?:\s*\[[^\]\n]*\])*\s*(?:[-+*/%|&^]|<<|>>)?=(?!=)|(?:\+\+|--)\s*[\w.]*\b{0}\b|\b{0}\b\s*(?:\+\+|--)"
+"""How a name is given a value."""
+
+
+def _uses(text: str, name: str) -> list[str]:
+    return re.findall(rf"\b{name}\b", text)
 
 
 def _assigned_with(spot: Spot) -> Iterator[Rewrite]:

@@ -186,6 +186,7 @@ _PRODUCT = re.compile(r"mma|mfma", re.IGNORECASE)
 def clamps(spot: Spot) -> Iterator[Rewrite]:
     """`min(BAND, rows - first)` for `BAND`: the last of what is taken in steps is smaller, where a start says so."""
     yield from _ends_of_shares(spot)
+    yield from _last_rows(spot)
     tree = spot.tree
     value = tree.parts[-1] if tree.kind == "assignment" and spot.operator(tree, 1) == "=" else None
     if value is None or value.kind != "leaf" or value.parts:
@@ -220,6 +221,67 @@ def _ends_of_shares(spot: Spot) -> Iterator[Rewrite]:
                 yield spot.replace(value.first, value.last, new, "clamps")
 
 
+def _last_rows(spot: Spot) -> Iterator[Rewrite]:
+    """`min(n0 + lane, N - 1)` for `n0 + lane` where rows are read: those behind the last one are read as that."""
+    calls = re.search(r"\b(?:std::)?min\s*\(", spot.source.text)
+    for part in _rows(spot):
+        inner = part.parts[0] if part.kind == "group" else part
+        text = spot.text(inner)
+        for nth, extent in enumerate(_extents_of(spot, text)[:_MOST_EXTENTS]):
+            less = f"{extent} - 1"
+            new = f"{calls[0]}{text}, {less})" if calls else f"({text} < {extent} ? {text} : {less})"
+            yield replace(spot.replace(part.first, part.last, new, "clamps"), rank=0.1 * nth)
+
+
+def _rows(spot: Spot) -> Iterator[Node]:
+    """Sums that are multiplied by an integer's name, in brackets, or that a variable is made of; names alike."""
+    for node in spot.tree.walk():
+        if node.kind == "product" and spot.operator(node, 1) == "*":
+            head = node.parts[0]
+            first = head.parts[-1] if head.kind == "leaf" and head.parts else head
+            yield from (part for part in (first, *node.parts[1:]) if _is_row(spot, part))
+        assigned = spot.assignment(node)
+        if assigned and assigned[0] == "=" and assigned[2].kind == "sum" and _is_row(spot, assigned[2]):
+            yield assigned[2]
+
+
+def _is_row(spot: Spot, node: Node) -> bool:
+    """Whether an expression may be a row's number: a sum, or a name that is compared with how many there are."""
+    inner = node.parts[0] if node.kind == "group" and len(node.parts) == 1 else node
+    plain = inner.kind == "leaf" and not inner.parts and bool(_bounds_of(spot, spot.text(inner)))
+    return (inner.kind == "sum" or plain) and spot.sorts(inner) == {"integer"}
+
+
+def _bounds_of(spot: Spot, text: str) -> list[str]:
+    """What the function compares an expression with."""
+    function = spot.source.slice(spot.function.start, spot.function.stop)
+    return re.findall(
+        rf"(?<![\w.+*-] ){re.escape(text)} (?:<|>=) (?:\(\w+\)\s*)?([A-Za-z_][\w.]*)\b(?! *[*+(])", function
+    )
+
+
+def _extents_of(spot: Spot, text: str) -> list[str]:
+    """What it is compared with, or may be: bounds of others, those first whose letter it begins with."""
+    function = spot.source.slice(spot.function.start, spot.function.stop)
+    own = _bounds_of(spot, text)
+    found = dict.fromkeys(own)
+    if not text.isidentifier():
+        found |= dict.fromkeys(
+            re.findall(r"(?:<|>=) (?:\(\w+\)\s*)?([A-Za-z_][\w.]*)\s*(?=[;)&|?,])", function)
+        )
+        found |= dict.fromkeys(re.findall(r"\b([A-Za-z_][\w.]*) - 1\b", function))
+    known = [name for name in found if name in spot.names and spot.names[name].sort == "integer"]
+    known = [name for name in known if not name.isupper() or len(name) == 1 or name in spot.scalars]
+    known = [name for name in known if re.search(rf"(?<![\w.]){re.escape(name)}\b", text) is None]
+
+    def unlike(name: str) -> tuple[bool, bool, bool]:
+        letter = text.lstrip("( ")[:1].lower()
+        return name not in own, name.rpartition(".")[2][:1].lower() != letter, name not in spot.scalars
+
+    return sorted(known, key=unlike)
+
+
+_MOST_EXTENTS = 2
 _LEAST_STEP = 4
 _END = re.compile(r"end|last|stop|until|to$", re.IGNORECASE)
 

@@ -157,3 +157,33 @@ def _tests(spot: Spot) -> Iterator[Node]:
 
 def _is_target(around: Node, part: Node) -> bool:
     return around.kind == "assignment" and part is around.parts[0]
+
+
+def limits(spot: Spot) -> Iterator[Rewrite]:
+    """`row < end` for `row < m0 + TILE`: what others of the function compare with; what is used little."""
+    own = [node for node in spot.tree.walk() if _compares(spot, node)]
+    others = [node for tree in spot.statements for node in tree.walk() if _compares(spot, node)]
+    texts = dict.fromkeys(spot.text(node.parts[1]) for node in others)
+    uses = Counter(one.text for one in spot.scope.operands)
+    few = [name for name, one in spot.names.items() if one.sort == "integer" and name in spot.scope.unused]
+    few += [name for name in texts if uses[name] == 1]
+    for node in own:
+        left, right = node.parts
+        plain = right.kind == "leaf" and not right.parts
+        for text in dict.fromkeys((*few, *texts)):
+            inside = set(_NAMES.findall(text))
+            known = inside and inside <= spot.heads and inside.isdisjoint(_NAMES.findall(spot.text(left)))
+            if known and text != spot.text(right) and not (plain and text in spot.names):
+                yield replace(spot.replace(right.first, right.last, text, "limits"), rank=1.0 * plain)
+
+
+def _compares(spot: Spot, node: Node) -> bool:
+    """Whether an integer is compared with a bound."""
+    if node.kind != "comparison" or len(node.parts) != _SIDES:
+        return False
+    right = node.parts[1]
+    return right.last - right.first <= _LONGEST_BOUND and spot.sorts(right) <= {"integer"}
+
+
+_SIDES, _LONGEST_BOUND = 2, 12
+_NAMES = re.compile(r"(?<![\w.>])[A-Za-z_]\w*")

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from layoutprobe.codegen.scope import BUILTIN, Outer, Scope, idle, scope, sort_of
+from layoutprobe.codegen.scope import BUILTIN, Outer, Scope, declarations, idle, scope, sort_of
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.tree import BINDING, Node, forest, parse
 
@@ -44,9 +44,11 @@ class Known(Struct, frozen=True):
 
 AXES = tuple(f"{name}.{axis}" for name in BUILTIN for axis in "xyz")
 _UNUSED = 1000.0
+_OWN = 100.0
 _ELSEWHERE = 150.0
 _HERE = 20.0
-"""How far what is never used is, what the function does not use, and what the statement uses for something else."""
+"""How far what is never used is, a member of its own, what the function does not use, and what the statement uses for
+something else."""
 
 
 class Spot(Struct, frozen=True, dict=True):
@@ -122,8 +124,9 @@ class Spot(Struct, frozen=True, dict=True):
         sorts, middle = self.scope.at(self.within.stop - 1), (self.within.start + self.within.stop) / 2
         if self.source.tokens[self.within.start].text != "for":
             before = self.scope.at(self.within.start)
-            sorts = {name: sort for name, sort in sorts.items() if name in before}
-        found = {name: Known(name, sort, _UNUSED) for name, sort in sorts.items()}
+            sorts = {name: sort for name, sort in sorts.items() if name in before or name in self._parameters}
+        own = self.scope.own.keys()
+        found = {name: Known(name, sort, _OWN if name in own else _UNUSED) for name, sort in sorts.items()}
         for one in self.scope.operands:
             head = self.source.tokens[one.first].text
             if head in sorts or one.last > one.first + 1:
@@ -146,6 +149,15 @@ class Spot(Struct, frozen=True, dict=True):
     def unknown(self) -> frozenset[str]:
         """Names that the function declares, of which none is known in the statement."""
         return frozenset(name for name, *_ in self.scope.ranges) - self.scope.at(self.within.stop - 1).keys()
+
+    @cached_property
+    def _parameters(self) -> frozenset[str]:
+        """Of a constructor, for what its members begin with."""
+        tokens, brackets = self.source.tokens, range(self.within.start, self.within.stop - 1)
+        if not any(tokens[i].text == ")" and tokens[i + 1].text == ":" for i in brackets):
+            return frozenset()
+        declared = (i for i, _ in declarations(self.source) if i in self.within)
+        return frozenset(tokens[i].text for i in declared if self.source.parent[i] in self.within)
 
     def _members(self, sorts: Mapping[str, str]) -> Iterator[Known]:
         """Members of structures that are known, and coordinates of threads and workgroups."""

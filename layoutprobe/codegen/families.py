@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from layoutprobe.codegen.enumerations import enumerations
 from layoutprobe.codegen.expressions import Rewrite, Spot
 from layoutprobe.codegen.renames import renamed
 from layoutprobe.codegen.scope import BUILTIN, Operand
@@ -73,3 +74,20 @@ def families(spot: Spot) -> Iterator[Rewrite]:
             changed = [one for one in own if one.text in names]
             if len(changed) > 1:
                 yield renamed(spot, changed, names)
+
+
+def enumerators(spot: Spot) -> Iterator[Rewrite]:
+    """Another one of the same enumeration: `Sign::Unsigned` for `Sign::Signed`, as a template's argument, too."""
+    tokens = spot.source.tokens
+    known = {one.name: one.constants for source in spot.others for one in enumerations(source) if one.name}
+    for i in spot.within:
+        scoped = i > 1 and tokens[i - 1].text == "::"
+        constants = known.get(tokens[i - 2].text, ()) if scoped else ()
+        if tokens[i].text in constants:
+            at = constants.index(tokens[i].text)
+            near = sorted(constants, key=lambda name: abs(constants.index(name) - at))
+            yield from (spot.replace(i, i + 1, name, "enumerators") for name in near[1:_MOST])
+
+
+_MOST = 5
+"""Of an enumeration, those beside it first."""

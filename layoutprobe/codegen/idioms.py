@@ -10,7 +10,8 @@ from itertools import pairwise
 from msgspec.structs import replace
 
 from layoutprobe.codegen.expressions import Known, Rewrite, Spot
-from layoutprobe.codegen.scope import sort_of
+from layoutprobe.codegen.omitted import sums_of
+from layoutprobe.codegen.scope import declarations, sort_of
 from layoutprobe.codegen.tree import Node, template_end
 
 
@@ -215,3 +216,30 @@ def choices(spot: Spot) -> Iterator[Rewrite]:
         divides = len(node.parts) == 2 and spot.operator(node, 1) in ("/", "%", ">>", "&")
         if divides and has_rows and spot.text(node.parts[0]) == "threadIdx.x":
             yield spot.replace(node.first, node.last, "threadIdx.y", "choices")
+
+
+def initial(spot: Spot) -> Iterator[Rewrite]:
+    """Zeros for what is declared without a value, or as a sum of another variable's."""
+    tokens, stop = spot.source.tokens, spot.within.stop
+    declared = any(i in spot.within for i, _ in declarations(spot.source))
+    bare = spot.tree.kind == "leaf" and stop < len(tokens) and tokens[stop].text == ";"
+    if declared and bare and tokens[stop - 1].text not in (")", "}"):
+        yield spot.behind(stop - 1, " = {}", "initial")
+    if declared and spot.tree.kind == "assignment" and spot.tree.parts[-1].kind == "leaf":
+        target, value = spot.tree.parts[0], spot.tree.parts[-1]
+        named = any(value.first <= one.first < value.last for one in spot.scope.operands)
+        if named and tokens[target.last - 1].text in sums_of(spot):
+            sort = tokens[target.last - 2].text
+            zeros = f"{sort}{{}}" if sort.isidentifier() and sort != "auto" else "{}"
+            yield replace(spot.replace(value.first, value.last, zeros, "initial"), rank=1.6)
+
+
+def atomic(spot: Spot) -> Iterator[Rewrite]:
+    """An atomic addition in place of one that is none."""
+    for node in spot.tree.walk():
+        if node.kind == "assignment" and spot.operator(node, 1) == "+=" and node.parts[0].parts:
+            target, added = node.parts[:2]
+            behind = target.first + (spot.source.tokens[target.first].text == "else")
+            at = next((part.last for part in target.parts if part.kind == "call"), behind)
+            text = f"atomicAdd(&{spot.source.slice(at, target.last)}, {spot.text(added)})"
+            yield spot.replace(at, added.last, text, "atomic")

@@ -173,6 +173,7 @@ def _turns(spot: Spot) -> Iterator[Rewrite]:
         if changed or not any(j in spot.within for j in uses):
             continue
         steps = [f"{name} ^= 1;"]
+        yield from _head_turns(spot, i)
         steps += [f"{m[0]};" for m in re.finditer(rf"\b{name} = [^;]*\b{name}\b[^;]*", source.text)]
         while block is not None and block[0] > i:
             opened = source.partner.get(block[0] - 1, 0)
@@ -182,6 +183,15 @@ def _turns(spot: Spot) -> Iterator[Rewrite]:
                 yield from (Rewrite(end, end, f"\n{blanks}{step}", "omitted") for step in steps[:2])
             block = source.block_around(block[0])
         return
+
+
+def _head_turns(spot: Spot, i: int) -> Iterator[Rewrite]:
+    """`, stage ^= 1` at the end of a loop's head that declares it: the loop goes on there wherever it does."""
+    source, opened = spot.source, spot.source.parent[i]
+    if opened > 0 and source.tokens[opened - 1].text == "for" and opened in source.partner:
+        step = source.parts(opened)[-1][1] - 1
+        if source.tokens[step].text not in (";", "("):
+            yield spot.behind(step, f", {source.tokens[i].text} ^= 1", "omitted")
 
 
 _CHANGES = ("=", "^=", "+=", "-=", "|=", "&=", "%=", "++", "--")

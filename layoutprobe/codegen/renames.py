@@ -58,12 +58,13 @@ def _unlike(spot: Spot, one: Operand, other: Known) -> float:
     """The less, the likelier the other name is meant."""
     unused = other.text in spot.unused and len(spot.unused) < _MANY_UNUSED
     score = 0.5 if unused else 2.0 + log1p(min(other.far, _FAR) / _NEAR)
-    score -= 1.5 * alike(one.text, other.text)
+    score -= 1.5 * (alike(one.text, other.text) or _are_extents(spot, one.text, other.text))
     heads = {text.partition(".")[0] for text in (one.text, other.text)}
     score += _EXTENT * (heads <= {*BUILTIN} and len(heads & {"blockDim", "gridDim"}) == 1)
     score -= _AXIS * (one.text.partition(".")[0] in BUILTIN and other.text[:-1] == one.text[:-1])
     score += 0.8 * (_is_size(spot, one.text) != _is_size(spot, other.text))
     score -= 4 * _AXIS * (one.text.partition(".")[0] in BUILTIN and other.text in _axes(spot.source))
+    score -= _MEMBER * _of_one_object(one.text, other.text)
     divides = spot.source.tokens[one.first - 1].text == "/" and one.first > 0
     score -= _MEAN * (divides and re.split(r"\.|->", other.text)[-1] in spot.scalars)
     return score + 1.0 * (spot.source.tokens[one.first].kind == "number")
@@ -72,6 +73,8 @@ def _unlike(spot: Spot, one: Operand, other: Known) -> float:
 _NEAR = 40.0
 _AXIS = 0.5
 """How much likelier the other coordinate is meant: a kernel has few of them."""
+_MEMBER = 1.0
+"""How much likelier another member of the same object is meant."""
 _MEAN = 1.5
 """How much likelier an extent that the kernel is given is meant where something is divided: a mean is over all."""
 _EXTENT = 2.0
@@ -84,6 +87,17 @@ def _axes(source: Source) -> frozenset[str]:
     return frozenset(
         re.findall(rf"\b([A-Za-z_]\w*)\s*=\s*(?:{'|'.join(BUILTIN)})\.[xyz]\s*[;,]", source.text)
     )
+
+
+def _are_extents(spot: Spot, one: str, other: str) -> bool:
+    """Whether two names are letters that the kernel is given: m and n."""
+    return len(one) == len(other) == 1 and {one, other} <= {*spot.scalars}
+
+
+def _of_one_object(one: str, other: str) -> bool:
+    """Whether two names are members of the same object, which is no coordinate."""
+    (head, _, _), (same, _, _) = (re.sub("->", ".", name).rpartition(".") for name in (one, other))
+    return bool(head) and head == same and head not in BUILTIN
 
 
 def _is_size(spot: Spot, text: str) -> bool:

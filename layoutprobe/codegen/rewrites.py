@@ -28,7 +28,7 @@ from layoutprobe.codegen.details import (
     tables,
     wider,
 )
-from layoutprobe.codegen.evidence import extremes, strides, tested, unread
+from layoutprobe.codegen.evidence import extremes, limits, strides, tested, unread
 from layoutprobe.codegen.exchanged import crossed, stand_ins
 from layoutprobe.codegen.expressions import (
     Rewrite,
@@ -38,13 +38,12 @@ from layoutprobe.codegen.expressions import (
     parted,
     terms,
 )
-from layoutprobe.codegen.families import families
-from layoutprobe.codegen.idioms import bounds, choices, conversions, first_only, groups
+from layoutprobe.codegen.families import enumerators, families
+from layoutprobe.codegen.idioms import atomic, bounds, choices, conversions, first_only, groups, initial
 from layoutprobe.codegen.instructions import asm
-from layoutprobe.codegen.omitted import omitted, sums_of
+from layoutprobe.codegen.omitted import omitted
 from layoutprobe.codegen.quantities import constants, meant, numbers, told, weights
 from layoutprobe.codegen.renames import exchanges, names, scalars
-from layoutprobe.codegen.scope import declarations
 from layoutprobe.codegen.series import resets, series, siblings
 from layoutprobe.codegen.shapes import brackets, gone, less, rounding, tests, turned
 from layoutprobe.codegen.statements import Source
@@ -288,32 +287,6 @@ _FAMILIES = tuple(
 """Words that stand for each other by mistake."""
 
 
-def _initial(spot: Spot) -> Iterator[Rewrite]:
-    """Zeros for what is declared without a value, or as a sum of another variable's."""
-    tokens, stop = spot.source.tokens, spot.within.stop
-    declared = any(i in spot.within for i, _ in declarations(spot.source))
-    if declared and spot.tree.kind == "leaf" and stop < len(tokens) and tokens[stop].text == ";":
-        yield spot.behind(stop - 1, " = {}", "initial")
-    if declared and spot.tree.kind == "assignment" and spot.tree.parts[-1].kind == "leaf":
-        target, value = spot.tree.parts[0], spot.tree.parts[-1]
-        named = any(value.first <= one.first < value.last for one in spot.scope.operands)
-        if named and tokens[target.last - 1].text in sums_of(spot):
-            sort = tokens[target.last - 2].text
-            zeros = f"{sort}{{}}" if sort.isidentifier() and sort != "auto" else "{}"
-            yield replace(spot.replace(value.first, value.last, zeros, "initial"), rank=1.6)
-
-
-def _atomic(spot: Spot) -> Iterator[Rewrite]:
-    """An atomic addition in place of one that is none."""
-    for node in spot.tree.walk():
-        if node.kind == "assignment" and spot.operator(node, 1) == "+=" and node.parts[0].parts:
-            target, added = node.parts[:2]
-            behind = target.first + (spot.source.tokens[target.first].text == "else")
-            at = next((part.last for part in target.parts if part.kind == "call"), behind)
-            text = f"atomicAdd(&{spot.source.slice(at, target.last)}, {spot.text(added)})"
-            yield spot.replace(at, added.last, text, "atomic")
-
-
 class Kind(Struct, frozen=True):
     """A kind of change.
 
@@ -355,9 +328,9 @@ KINDS: Mapping[str, Kind] = {
     "rounding": Kind(rounding, 2.8, 1.0),
     "tests": Kind(tests, 3.6, 0.7),
     "factors": Kind(factors, 5.0, 0.3),
-    "initial": Kind(_initial, 1.6, 1.0),
+    "initial": Kind(initial, 1.6, 1.0),
     "asm": Kind(asm, 1.8, 0.4),
-    "atomic": Kind(_atomic, 2.5, 1.0),
+    "atomic": Kind(atomic, 2.5, 1.0),
     "barriers": Kind(barriers, 3.0, 0.2),
     "constants": Kind(constants, 3.4, 0.1, at_once=True),
     "conversions": Kind(conversions, 3.0, 0.4),
@@ -394,6 +367,8 @@ KINDS: Mapping[str, Kind] = {
     "scaled_down": Kind(scaled_down, 3.4, 0.2),
     "bytes_of_lanes": Kind(bytes_of_lanes, 2.6, 0.2),
     "tested": Kind(tested, 2.6, 0.2),
+    "enumerators": Kind(enumerators, 3.0, 0.3, at_once=True),
+    "limits": Kind(limits, 3.3, 0.15),
     "meant": Kind(meant, 3.4, 0.15),
 }
 """Each kind of change, by name."""

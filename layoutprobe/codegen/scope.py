@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from layoutprobe.codegen.enumerations import enumerations
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.tree import template_end
 
@@ -118,7 +119,8 @@ def scope(source: Source, start: int, stop: int, outer: Outer = ()) -> Scope:
     """Of the function at some tokens."""
     function = range(start, stop)
     inside = [(i, sort) for i, sort in declarations(source) if i in function]
-    outside = _defined(source) | _enumerated(source)
+    outside = _defined(source)
+    outside |= {name: "integer" for one in enumerations(source) if not one.scoped for name in one.constants}
     outside |= {source.tokens[i].text: sort for i, sort in declarations(source) if _is_outside(source, i)}
     fields = _fields(source)
     holds = _own(source, start, fields)
@@ -172,14 +174,15 @@ def _own(source: Source, start: int, fields: Mapping[str, Mapping[str, str]]) ->
 @lru_cache(maxsize=32)
 def _elements(source: Source) -> Mapping[str, str]:
     """Arrays and pointers that are declared somewhere in a file, and the sort of what they hold."""
-    found = dict[str, str]()
+    found, held = dict[str, str](), ""
     for i, sort in declarations(source):
         begin = i
         while sort == "pointer" and begin and source.tokens[begin - 1].text not in _BEFORE_TYPES:
             begin -= 1
         if sort == "pointer":
             written = [token.text for token in source.tokens[begin:i] if token.text != "*"]
-            found.setdefault(source.tokens[i].text, _sort(written))
+            held = _sort(written) if written else held  # beside another one
+            found.setdefault(source.tokens[i].text, held)
     return found
 
 
@@ -238,21 +241,6 @@ def _is_outside(source: Source, i: int) -> bool:
     return brace < 0
 
 
-def _enumerated(source: Source) -> dict[str, str]:
-    """Constants of enumerations that have no scope of their own."""
-    found = dict[str, str]()
-    for i, token in enumerate(source.tokens):
-        if token.text == "enum":
-            opened = next(
-                (j for j in range(i + 1, i + 5) if source.tokens[j : j + 1] and source.tokens[j].text == "{"),
-                0,
-            )
-            if opened and source.tokens[i + 1].text not in ("class", "struct"):
-                parts = (a for a, b in source.parts(opened) if b > a and source.tokens[a].kind == "name")
-                found |= {source.tokens[a].text: "integer" for a in parts}
-    return found
-
-
 def _defined(source: Source) -> dict[str, str]:
     """Numbers that are macros, and what is made of such alone; none that parts of the code are chosen by."""
     found = dict[str, str]()
@@ -287,9 +275,10 @@ def _declarations(source: Source) -> Iterator[tuple[int, str]]:
             continue
         follows = tokens[i + 1].text
         beside = sort and before == "," and source.parent[i] == source.parent[begin]
-        if beside and follows in ("=", ",", ";", "["):
+        built = follows == "(" and _is_constructed(source, i + 1)
+        if beside and (follows in ("=", ",", ";", "[", "{") or built):
             yield i, sort
-        elif i > begin and before != "::" and follows in ("=", ";", ",", ")", "[", ":", "{", ">"):
+        elif i > begin and before != "::" and (follows in _BEHIND_NAMES or built):
             written = [tokens[j].text for j in range(begin, i)]
             if _is_type(source, begin, i):
                 of_lambda = follows == "=" and i + 2 < len(tokens) and tokens[i + 2].text == "["
@@ -298,15 +287,38 @@ def _declarations(source: Source) -> Iterator[tuple[int, str]]:
                 yield i, sort
 
 
+_BEHIND_NAMES = ("=", ";", ",", ")", "[", ":", "{", ">")
 FUNCTION = "function"
 """The sort of a name that stands for a lambda."""
 _OPENS = ("(", ",", "<")
 
 
 def _is_value(source: Source, brace: int) -> bool:
-    """Whether a brace is one of `= {0, 0}`: names that are declared beside it have its type."""
+    """Whether a brace is one of `= {0, 0}` or `View a{p, k}`: names that are declared beside it have its type."""
     opened = brace if source.tokens[brace].text == "{" else source.partner.get(brace, 0)
-    return opened > 0 and source.tokens[opened - 1].text in ("=", ",", "(", "return")
+    if opened <= 0 or source.is_block(opened):
+        return False
+    close = source.partner.get(opened, opened)
+    beside = source.tokens[opened - 1].kind == "name" and source.tokens[close + 1 : close + 2]
+    return source.tokens[opened - 1].text in ("=", ",", "(", "return") or bool(
+        beside and beside[0].text == ","
+    )
+
+
+def _is_constructed(source: Source, opened: int) -> bool:
+    """Whether a bracket behind a name may hold what a variable of a function is made of: `View a(p, k);`."""
+    close = source.partner.get(opened, len(source.tokens))
+    ends = close + 1 < len(source.tokens) and source.tokens[close + 1].text in (";", ",")
+    brace = source.parent[opened] if ends and close > opened + 1 else -1
+    while brace > 0 and source.tokens[brace].text == "{" and not _structure(source, brace):
+        if source.tokens[brace - 1].text in BEFORE_BODY:
+            return True
+        brace = source.parent[brace]
+    return False
+
+
+BEFORE_BODY = (")", "const", "noexcept", "mutable", "override")
+"""What may stand between the parameters of a function and its body."""
 
 
 def _ends_head(source: Source, close: int) -> bool:
@@ -319,8 +331,10 @@ _HEADS = ("if", "for", "while", "switch", "__attribute__", "__launch_bounds__", 
 
 
 def _holds_declarations(source: Source, i: int) -> bool:
-    """Parameters of a function or template, and what a loop begins with."""
+    """Parameters of a function or template, and what a loop begins with: behind a comma it goes on there."""
     opened = source.parent[i]
+    if opened > 0 and source.tokens[i - 1].text == "," and source.tokens[opened - 1].text == "for":
+        return False
     if opened >= 0 and source.tokens[i - 1].text == "<":  # a comparison
         return False
     if opened < 0 or source.tokens[opened].text != "(":

@@ -65,17 +65,26 @@ class Source:
         self._blocks = self._braces_of_statements()
 
     def _braces_of_statements(self) -> set[int]:
-        """Braces of statements, and not of values: those with a semicolon, and those around them."""
+        """Braces of statements, and not of values: those with a semicolon, empty bodies, and those around them."""
         found = set[int]()
         for i, token in enumerate(self.tokens):
-            brace = self.parent[i]
-            if token.text != ";" or brace < 0 or self.tokens[brace].text != "{":
+            brace = i if self._is_empty_body(i) else self.parent[i] if token.text == ";" else -1
+            if brace < 0 or self.tokens[brace].text != "{":
                 continue
             while brace >= 0 and brace not in found:
                 if self.tokens[brace].text == "{":
                     found.update((brace, self.partner.get(brace, brace)))
                 brace = self.parent[brace]
         return found
+
+    def _is_empty_body(self, i: int) -> bool:
+        """Braces of a function that does nothing more: behind it a word follows, or a structure ends."""
+        tokens = self.tokens
+        if tokens[i].text != "{" or self.partner.get(i) != i + 1 or not i or i + 2 >= len(tokens):
+            return False
+        around = self.parent[i]
+        ends = tokens[i + 2].text == "}" and around > 1 and tokens[around - 2].text in ("struct", "class")
+        return tokens[i - 1].text in (")", "}") and (ends or tokens[i + 2].kind == "name")
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -99,14 +108,19 @@ class Source:
 
         Of what has a block it is what stands before: "for (...)". It may go over several lines.
         """
-        if not 1 <= line <= len(self._starts):
-            return range(0)
-        start = self._starts[line - 1]
-        end = self._starts[line] if line < len(self._starts) else len(self.text)
-        first = bisect_left(self.tokens, start, key=lambda token: token.start)
-        if first == len(self.tokens) or self.tokens[first].start >= end:
-            return range(0)
-        return self.around(first)
+        return next(self.statements_of(line), range(0))
+
+    def statements_of(self, line: int) -> Iterator[range]:
+        """Tokens of each statement that has words in a line."""
+        if 1 <= line <= len(self._starts):
+            end = self._starts[line] if line < len(self._starts) else len(self.text)
+            first, last = (
+                bisect_left(self.tokens, at, key=lambda token: token.start)
+                for at in (self._starts[line - 1], end)
+            )
+            for nth, within in enumerate(self.statements(first, last)):
+                if not nth or within.start < last:
+                    yield within
 
     def around(self, index: int) -> range:
         """Tokens of the statement that a token belongs to."""

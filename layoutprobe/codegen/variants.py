@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from layoutprobe.codegen.expressions import Rewrite
 from layoutprobe.codegen.macros import Macro, macros, source_at
-from layoutprobe.codegen.scope import declarations
+from layoutprobe.codegen.scope import BEFORE_BODY, declarations
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.tree import template_end
 
@@ -230,6 +230,8 @@ def region_of(source: Source, rewrite: Rewrite, *, in_macro: bool = False) -> Re
         return None
     if _is_of_compiler(source, statement, first) or not (in_macro or _is_in_function(source, statement)):
         return None
+    if rewrite.text.lstrip().startswith(","):
+        return _step(source, first, rewrite)
     while True:
         parent = source.parent[first]
         while parent >= statement.start and source.partner.get(parent, -1) < last:
@@ -250,6 +252,17 @@ def region_of(source: Source, rewrite: Rewrite, *, in_macro: bool = False) -> Re
         if not inside:
             return _whole(source, statement, rewrite)
         first, last = parent, source.partner[parent]
+
+
+def _step(source: Source, at: int, rewrite: Rewrite) -> Region | None:
+    """The last part of a loop's head, for what is added to it; None for anything else that has one part more."""
+    tokens, opened = source.tokens, source.parent[at]
+    if opened < 1 or tokens[opened - 1].text != "for" or source.partner.get(opened) != at + 1:
+        return None
+    first = at
+    while first > opened and tokens[first - 1].text != ";":
+        first -= 1
+    return Region(tokens[first].start, rewrite.end, is_statement=False) if first > opened else None
 
 
 def _has_lambda(source: Source, first: int, last: int) -> bool:
@@ -302,7 +315,7 @@ def _declared(source: Source) -> frozenset[int]:
 
 
 _HEAD = 3
-_BEFORE_BODY = frozenset((")", "const", "noexcept", "mutable", "override", "else", "do"))
+_BEFORE_BODY = frozenset((*BEFORE_BODY, "else", "do"))
 _CONSTANT = frozenset(("constexpr", "using", "typedef", "template", "static_assert", "namespace", "enum"))
 
 

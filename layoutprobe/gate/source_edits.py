@@ -6,8 +6,9 @@ finding it goes back through what gives names their values, and in the end to ev
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections import defaultdict, deque
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import count, islice
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from layoutprobe.checks import numerics
 from layoutprobe.codegen.expressions import Rewrite, Spot, function_around
 from layoutprobe.codegen.macros import macros
 from layoutprobe.codegen.rewrites import KINDS, rewrites
-from layoutprobe.codegen.scope import Outer, scope
+from layoutprobe.codegen.scope import BEFORE_BODY, Outer, declarations, scope
 from layoutprobe.codegen.statements import Source
 from layoutprobe.gate.copies import SourceCopy
 from layoutprobe.gate.strides import numbers_told, scalars_for
@@ -104,7 +105,7 @@ class SourceEdits:
         rest = sorted(ran, key=lambda line: min((abs(line.line - at) for at in about), default=0))
         starts += [(line, (_BESIDE if known else _RAN) + n * _ASIDE) for n, line in enumerate(rest)]
         nearest: dict[tuple[Path, int], _Near] = {}
-        waiting = deque(near for line, far in starts if (near := self._statement(line, far)) is not None)
+        waiting = deque(near for line, far in starts for near in self._of_line(line, far))
         while waiting:
             near = waiting.popleft()
             key = near.file, near.source.tokens[near.within.start].start
@@ -116,13 +117,17 @@ class SourceEdits:
             waiting.extend(self._definitions(near))
         return list(nearest.values())
 
-    def _statement(self, line: SourceLine, far: float) -> _Near | None:
+    def _of_line(self, line: SourceLine, far: float) -> Iterator[_Near]:
+        """Its statements, as short lambdas and blocks have theirs beside each other: the one at the column first."""
         file = self._copy.find(line)
         source = self.sources.get(file) if file is not None else None
-        within = source.statement(line.line) if source is not None else range(0)
-        if file is None or source is None or not within:
-            return None
-        return _Near(far, file, source, within, source.offset(line.line, line.column or 1))
+        if file is None or source is None:
+            return
+        offset = source.offset(line.line, line.column or 1)
+        found = list(islice(source.statements_of(line.line), _OF_LINE))
+        here = next((n for n, one in enumerate(found) if offset < source.tokens[one.stop - 1].end), 0)
+        for n, within in enumerate(found):
+            yield _Near(far + abs(n - here) * _FARTHER, file, source, within, offset)
 
     def _bodies(self, here: _Near) -> Iterator[_Near]:
         """Statements of the macros that another one uses: what they expand to has its line."""
@@ -149,13 +154,16 @@ class SourceEdits:
         source, steps = here.source, count()
         names = dict.fromkeys(source.tokens[i].text for i in here.within if source.tokens[i].kind == "name")
         around = function_around(source, here.within.start)
-        defined = {source.tokens[i].text: i for i in range(here.within.start) if source.defines(i)}
+        given = {i for i in range(here.within.start) if source.defines(i)} | _variables(
+            source, here.within.start
+        )
+        defined = {source.tokens[i].text: i for i in sorted(given)}
         for name in names:
             at = defined.get(name)
             if at is not None and (at in around or not _in_function(source, at)):
                 far = here.far + _DEFINED + next(steps) * _FARTHER / 4
                 yield _Near(far, here.file, source, source.around(at), 0)
-        for name, _ in source.calls(here.within):
+        for name in names:
             for file, there in self.sources.items():
                 for body in _body(there, name):
                     yield _Near(here.far + _DEFINED + next(steps) * _FARTHER / 4, file, there, body, 0)
@@ -164,7 +172,7 @@ class SourceEdits:
 def _in_function(source: Source, at: int) -> bool:
     """Whether a name is declared in a function, and not for all of a file, namespace or structure."""
     block = source.block_around(at)
-    while block is not None and block[0] and source.tokens[block[0] - 1].text != ")":
+    while block is not None and block[0] and source.tokens[block[0] - 1].text not in BEFORE_BODY:
         block = source.block_around(block[0])
     return block is not None and block[0] > 0
 
@@ -178,6 +186,16 @@ def _axes(case: KernelCase) -> frozenset[str]:
             found |= {f"blockIdx.{axis}", f"gridDim.{axis}"} if grid > 1 else set()
             found |= {f"threadIdx.{axis}", f"blockDim.{axis}"} if block > 1 else set()
     return frozenset(found)
+
+
+def _variables(source: Source, stop: int) -> set[int]:
+    """Names before a token that are declared, but no parameters: `View a{p, k};`, `Tile t(p);`, `Acc x;`."""
+    found = {i for i, _ in declarations(source) if i < stop}
+    return {i for i in found if source.parent[i] < 0 or _is_local(source, i)}
+
+
+def _is_local(source: Source, i: int) -> bool:
+    return source.is_block(source.parent[i]) and _in_function(source, i)
 
 
 class _Near(Struct, frozen=True):
@@ -198,18 +216,48 @@ def _known(here: _Near) -> Outer:
     return tuple(known.at(max(here.within.stop - 1, here.within.start)).items())
 
 
+_OF_LINE = 6
 _COPY = 3
 """Words of `b1 = nb1`."""
 _LONGEST_BODY = 12
 
 
 def _body(source: Source, name: str) -> Iterator[range]:
-    """Statements of a short function."""
-    for called, opened in source.calls(range(len(source.tokens))):
+    """Statements of a short function; its head, where that has more than parameters."""
+    for opened in _brackets(source).get(name, ()):
         close = source.partner[opened]
-        if called == name and close + 1 < len(source.tokens) and source.tokens[close + 1].text == "{":
-            end = source.partner.get(close + 1, close + 2)
-            yield from islice(source.statements(close + 2, end), _LONGEST_BODY)
+        brace = _brace(source, close + 1)
+        if brace is None:
+            continue
+        if source.tokens[close + 1].text == ":" or "=" in source.slice(opened, close):
+            yield source.around(opened)
+        if source.is_block(brace):
+            yield from islice(source.statements(brace + 1, source.partner[brace]), _LONGEST_BODY)
+
+
+@lru_cache(maxsize=32)
+def _brackets(source: Source) -> Mapping[str, list[int]]:
+    """Names of what is called or declared, and the brackets behind them."""
+    found = defaultdict[str, list[int]](list)
+    for name, opened in source.calls(range(len(source.tokens))):
+        found[name].append(opened)
+    return found
+
+
+def _brace(source: Source, first: int) -> int | None:
+    """The brace of a function's body, behind its parameters and what its members begin with; None for a call."""
+    tokens, i, initialises = source.tokens, first, source.tokens[first : first + 1]
+    members = bool(initialises) and initialises[0].text == ":"
+    while i < min(first + _LONGEST_HEAD, len(tokens)) and (members or tokens[i].text not in (",", ")", "}")):
+        if tokens[i].text == "{" and not (members and tokens[i - 1].kind == "name"):
+            return i if i in source.partner else None
+        if tokens[i].text in (";", "="):
+            return None
+        i = source.partner.get(i, i) + 1 if tokens[i].text in ("(", "{") else i + 1
+    return None
+
+
+_LONGEST_HEAD = 80
 
 
 def _lines(finding: Finding, own: str) -> Iterator[SourceLine]:
@@ -235,6 +283,7 @@ _ORDERS: Sequence[tuple[str, tuple[str, ...]]] = (
     ("epilogue/leading-dimension", ("scalars", "names", "terms")),
     ("epilogue/batch-stride", ("scalars", "names", "terms")),
     ("epilogue/", ("weights", "lanes", "swap", "names", "terms", "numbers")),
+    ("memory/load-out-of-bounds", ("operators", "clamps", "names", "limits", "terms", "numbers")),
     ("memory/", ("operators", "names", "terms", "numbers")),
     ("operand-provenance/leading-dimension", ("scalars", "names", "terms")),
     ("operand-provenance/batch-stride", ("scalars", "names", "terms")),

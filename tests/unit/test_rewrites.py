@@ -651,6 +651,56 @@ SMALL = (
         "2 * v + lane / 16",
         "void f(int lane, int m0) { for (int v = 0; v < 4; ++v) h(m0 + 4 * v + lane / 16); }",
     ),
+    (
+        "order == Order::Columns",
+        "order == Order::Rows",
+        "enum class Order : int { Rows = 0, Columns };\nbool f(Order order) { return order == Order::Columns; }",
+    ),
+    (
+        "Sum<Sign::Off, 4> sum, rest;",
+        "Sum<Sign::On, 4> sum, rest;",
+        "enum class Sign { On, Off };\nvoid f(int n) { Sum<Sign::Off, 4> sum, rest;\n  sum(n); rest(n); }",
+    ),
+    (
+        "const View a{x, k, 1}, b{y, 1, n};",
+        "const View a{x, k, 1}, b{y, 1, k};",
+        "void f(float* x, float* y, int n, int k) {\n  const View a{x, k, 1}, b{y, 1, n};\n  g(a, b, n); }",
+    ),
+    (
+        "r.full[t] = r.empty[t] = 0;",
+        "r.full[t] = 0;",
+        "struct Ring { float x[4]; unsigned full[4], empty[4]; };\n"
+        "void f(Ring& r, int t) {\n  if (t < 4) r.full[t] = r.empty[t] = 0;\n  g(&r.full[t], &r.empty[t]); }",
+    ),
+    (
+        "(size_t)min(n0 + lane, N - 1) * K",
+        "(size_t)(n0 + lane) * K",
+        "void f(float* p, float* q, int m0, int n0, int lane, int M, int N, int K) {\n"
+        "  p += (size_t)min(m0 + lane, M - 1) * K;\n  q += (size_t)min(n0 + lane, N - 1) * K;\n"
+        "  if (n0 + lane < N) h(p, q); }",
+    ),
+    (
+        "row = min(m0 + lane, M - 1);",
+        "row = m0 + lane;",
+        "int f(int m0, int lane, int M) {\n  const int row = min(m0 + lane, M - 1);\n"
+        "  g(min(lane, 2));\n  if (m0 + lane < M) h(); return row; }",
+    ),
+    (
+        "(r < rows ? r : rows - 1) * K",
+        "r * K",
+        "void f(float* p, int r, int rows, int K) {\n  p += (r < rows ? r : rows - 1) * K;\n  if (r < rows) h(p); }",
+    ),
+    (
+        "k += 8, turn ^= 1)",
+        "k += 8)",
+        "void f(int K) {\n  for (int k = 0, turn = 0; k < K; k += 8, turn ^= 1) {\n    g(turn ^ 1);\n  }\n}",
+    ),
+    (
+        "r < end && c < n",
+        "r < r0 + BM && c < n",
+        "void f(int r0, int r, int c, int end, int n) {\n  if (r0 >= end) return;\n"
+        "  if (r < end && c < n) h(r, c); }",
+    ),
 )
 """The same for more kinds of mistakes, each in a function of its own."""
 

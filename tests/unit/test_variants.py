@@ -200,3 +200,13 @@ def test_behind_a_broken_sentence_only_errors_that_name_one_change_count() -> No
     below = (frozenset({4, 5, 6}), "expected unqualified-id")
     named = (frozenset({9}), "use of undeclared identifier 'r'")
     assert _meant([broken, below, named], [frozenset({3})]) == [broken, named]
+
+
+def test_what_a_loop_does_more_in_each_turn_is_chosen_with_what_it_does() -> None:
+    """In place of the last word alone it would be part of what is added."""
+    at = TEXT.index("16) {") + 2
+    region = region_of(Source(TEXT), Rewrite(at, at, ", turn ^= 1", "omitted"))
+    assert region is not None
+    assert TEXT[region.start : region.end] == "k += 16"
+    at = TEXT.index("row, chunk)") + len("row, chunk")
+    assert region_of(Source(TEXT), Rewrite(at, at, ", 1", "borrow")) is None

@@ -1,0 +1,101 @@
+"""Which statements are changed when a line is wrong: those that give names their values, wherever these stand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from layoutprobe.codegen.statements import Source
+from layoutprobe.gate import source_edits
+from layoutprobe.gate.copies import SourceCopy
+from layoutprobe.gate.source_edits import SourceEdits
+from layoutprobe.place import Place, SourceLine
+from layoutprobe.report.finding import Finding, Rule
+
+FILE = Path("kernel.hip")
+KERNEL = """\
+#include <hip/hip_runtime.h>
+constexpr int TILE = 32;
+enum class Order { Rows = 0, Columns };
+struct View {
+  const float* p;
+  int line, step;
+  __device__ View(const float* at, int n, int k, int by) : p(at), line(n), step(by) {}
+  __device__ float at(int row, int column) const { return p[row * line + column * step]; }
+};
+struct Pair { const float* p; int line, step; };
+template <Order O, int N> struct Sum {
+  float value = 0.0f;
+  __device__ void add(float a, float b) { value += a * b; }
+};
+__device__ float scaled(float x, int n, int by = 1) { return x * by; }
+template <typename F> __device__ void each(int n, F&& f) { for (int i = 0; i < n; ++i) f(i); }
+
+extern "C" __global__ void gemm(const float* A, const float* B, float* C, int M, int N, int K, int mode) {
+  const int row = blockIdx.y * TILE + threadIdx.y, col = blockIdx.x * TILE + threadIdx.x;
+  const Pair pair{A, K, 1}, other{B, 1, N};
+  View view(A, M, K, 1), late(B, K, N, 1);
+  Sum<Order::Rows, 4> sum, rest;
+  each(K, [&](int k) { float f = 0.5f; sum.add(view.at(row, k) * f, late.at(col, k)); });
+  for (int k = 0, turn = 1; k < K; k += 4, turn ^= 1) { rest.add(pair.p[k * pair.step], other.p[turn]); }
+  switch (mode) {
+    case 2: rest.value += 2.0f; break;
+  }
+  C[row * N + col] = scaled(sum.value + (mode ? rest.value : 0.0f), mode == 1 ? M : N);
+}
+"""
+LINES = dict(enumerate(KERNEL.split("\n"), 1))
+STORE = next(number for number, line in LINES.items() if "C[row" in line)
+
+
+def words(text: str) -> tuple[str, ...]:
+    return tuple(token.text for token in Source(text).tokens)
+
+
+def reached(text: str, monkeypatch: pytest.MonkeyPatch, wrong: int, ran: list[int]) -> set[tuple[str, ...]]:
+    """All texts that are tried for a kernel where a line is wrong."""
+    monkeypatch.setattr(source_edits, "scalars_for", lambda *_: ("M", "N", "K", "mode"))
+    monkeypatch.setattr(source_edits, "numbers_told", lambda _: ())
+    copy = SimpleNamespace(
+        texts={FILE: text},
+        case=SimpleNamespace(sizes=()),
+        original=SimpleNamespace(file=FILE),
+        find=lambda _: FILE,
+    )
+    place = Place(source=SourceLine(FILE.name, wrong, 3))
+    finding = Finding(Rule("numerics/wrong-values", "", "", ""), "C is wrong", place)
+    found = SourceEdits(cast("SourceCopy", copy)).in_turn(
+        [finding], (), [SourceLine(FILE.name, n) for n in ran]
+    )
+    return {words(one.rewrite.apply(text)) for one in found}
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("other{B, 1, N}", "other{B, 1, K}"),
+        ("late(B, K, N, 1)", "late(B, N, K, 1)"),
+        ("Order::Rows, 4", "Order::Columns, 4"),
+        ("late.at(col, k)", "late.at(row, k)"),
+        ("k += 4, turn ^= 1", "k += 4"),
+        ("k += 4", "k += 8"),
+        ("k * pair.step", "k * pair.line"),
+        ("case 2", "case 1"),
+        ("rest.value += 2.0f", "rest.value += 1.0f"),
+        ("int by = 1", "int by = 2"),
+        ("line(n), step(by)", "line(k), step(by)"),
+        ("step(by) {}", "step(k) {}"),
+        ("mode == 1 ?", "mode != 1 ?"),
+        ("? rest.value : 0.0f", "? sum.value : 0.0f"),
+        ("1 ? M : N", "1 ? N : M"),
+        ("column * step]", "column * line]"),
+    ],
+)
+def test_the_right_text_is_tried(right: str, wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert KERNEL.count(right) == 1
+    text = KERNEL.replace(right, wrong)
+    ran = [n for n, line in LINES.items() if n > 17 and line.startswith("  ")]
+    assert words(KERNEL) in reached(text, monkeypatch, STORE, ran)
