@@ -33,6 +33,7 @@ def terms_more(spot: Spot) -> Iterator[Rewrite]:
     source = spot.source
     near = function_around(source, spot.within.start)
     everywhere = [terms(source, c, d) for c, d in _places(source, near)]
+    steps = dict(_STEP.findall(source.slice(near.start, near.stop)))
     for first, last in _places(source, spot.within):
         added = terms(source, first, last)
         own = [source.slice(a, b) for _, a, b in added]
@@ -41,10 +42,15 @@ def terms_more(spot: Spot) -> Iterator[Rewrite]:
             texts = [(sign, source.slice(a, b)) for sign, a, b in others]
             if any(text in own for _, text in texts):
                 more.update(f"{sign or '+'} {text}" for sign, text in texts if text not in own)
-        for text, _ in more.most_common(_MOST):
+        ahead = [f"+ {steps[name]}" for name in own if name in steps and f"+ {steps[name]}" not in more]
+        for text in (*ahead, *(text for text, _ in more.most_common(_MOST))):
             yield spot.replace(first, last, f"{source.slice(first, last)} {text}", "more")
             if len(added) > 1 and text.startswith("+"):
                 yield spot.replace(*added[-1][1:], text[2:], "more")
+
+
+_STEP = re.compile(r"\b([A-Za-z_]\w*) \+= ([\w.:]+)\s*[;,)]")
+"""What a loop goes on by: who loads ahead adds it once more."""
 
 
 def lacking(spot: Spot) -> Iterator[Rewrite]:

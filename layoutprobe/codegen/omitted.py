@@ -177,7 +177,7 @@ def _turns(spot: Spot) -> Iterator[Rewrite]:
         steps += [f"{m[0]};" for m in re.finditer(rf"\b{name} = [^;]*\b{name}\b[^;]*", source.text)]
         while block is not None and block[0] > i:
             opened = source.partner.get(block[0] - 1, 0)
-            if opened and tokens[opened - 1].text in ("for", "while"):
+            if tokens[block[0] - 1].text == "do" or (opened and tokens[opened - 1].text in ("for", "while")):
                 end = tokens[block[1] - 1].end
                 blanks = indent(source, block[1] - 1)
                 yield from (Rewrite(end, end, f"\n{blanks}{step}", "omitted") for step in steps[:2])

@@ -96,7 +96,7 @@ def _are_extents(spot: Spot, one: str, other: str) -> bool:
 
 def _of_one_object(one: str, other: str) -> bool:
     """Whether two names are members of the same object, which is no coordinate."""
-    (head, _, _), (same, _, _) = (re.sub("->", ".", name).rpartition(".") for name in (one, other))
+    (head, _, _), (same, _, _) = (re.sub("->|::", ".", name).rpartition(".") for name in (one, other))
     return bool(head) and head == same and head not in BUILTIN
 
 

@@ -372,7 +372,7 @@ KINDS: Mapping[str, Kind] = {
     "meant": Kind(meant, 3.4, 0.15),
 }
 """Each kind of change, by name."""
-_MOST_OF_A_KIND = 60
+_MOST_OF_A_KIND = 80
 
 
 def rewrites(spot: Spot, kind: str) -> list[Rewrite]:

@@ -264,7 +264,7 @@ def declarations(source: Source) -> tuple[tuple[int, str], ...]:
 
 def _declarations(source: Source) -> Iterator[tuple[int, str]]:
     tokens, begin = source.tokens, 0
-    sort = ""
+    sort = ""  # of what is declared together, without what makes one of them a pointer
     for i, token in enumerate(tokens):
         before = tokens[i - 1].text if i else ";"
         brace = before in ("{", "}") and not _is_value(source, i - 1)
@@ -274,17 +274,18 @@ def _declarations(source: Source) -> Iterator[tuple[int, str]]:
         if token.kind != "name" or token.text in _WORDS or i + 1 >= len(tokens):
             continue
         follows = tokens[i + 1].text
-        beside = sort and before == "," and source.parent[i] == source.parent[begin]
+        comma = tokens[i - 2].text if before in ("*", "&") and i > 1 else before
+        beside = sort and comma == "," and source.parent[i] == source.parent[begin]
         built = follows == "(" and _is_constructed(source, i + 1)
         if beside and (follows in ("=", ",", ";", "[", "{") or built):
-            yield i, sort
+            yield i, "pointer" if follows == "[" or before == "*" else sort
         elif i > begin and before != "::" and (follows in _BEHIND_NAMES or built):
             written = [tokens[j].text for j in range(begin, i)]
             if _is_type(source, begin, i):
                 of_lambda = follows == "=" and i + 2 < len(tokens) and tokens[i + 2].text == "["
                 pointer = follows == "[" or "*" in written
-                sort = FUNCTION if of_lambda else "pointer" if pointer else _sort(written)
-                yield i, sort
+                sort = FUNCTION if of_lambda else _sort([word for word in written if word != "*"])
+                yield i, "pointer" if pointer and not of_lambda else sort
 
 
 _BEHIND_NAMES = ("=", ";", ",", ")", "[", ":", "{", ">")

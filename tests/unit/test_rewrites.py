@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from layoutprobe.codegen.expressions import Spot
 from layoutprobe.codegen.rewrites import KINDS, offered, rewrites
+from layoutprobe.codegen.scope import declarations
 from layoutprobe.codegen.statements import Source
 
 KERNEL = """\
@@ -701,6 +702,33 @@ SMALL = (
         "void f(int r0, int r, int c, int end, int n) {\n  if (r0 >= end) return;\n"
         "  if (r < end && c < n) h(r, c); }",
     ),
+    (
+        "fill(s ^ 1, k + 8)",
+        "fill(s ^ 1, k)",
+        "void f(int s, int k, int n) { while (k < n) { fill(s ^ 1, k + 8); k += 8; g(s, k); } }",
+    ),
+    (
+        "k -= Tile::depth;",
+        "k -= Tile::pitch;",
+        "struct Tile { static constexpr int pitch = 16, rows = 4, depth = 8; };\n"
+        "void f(int a, int b, int c, int d, int e, int k, int m, int n, int o) {\n"
+        "  g(a, b, c, d, e, m, n, o, Tile::pitch);\n  k -= Tile::depth;\n  g(a, b, c, d, e, m, n, o, k); }",
+    ),
+    (
+        "*q = x, *r = y;",
+        "*q = x, *r = x;",
+        "void f(float* x, float* y) {\n  float *q = x, *r = y;\n  g(q, r, x); }",
+    ),
+    (
+        "g(q, r);",
+        "g(q, q);",
+        "void f(float* x, float* y) {\n  float *q = x, *r = y;\n  r += 1;\n  q += 2;\n  g(q, r); }",
+    ),
+    (
+        "turn ^= 1; } while",
+        "} while",
+        "void f(int k, int n) {\n  int turn = 0;\n  do { g(turn ^ 1); k += 4; turn ^= 1; } while (k < n);\n}",
+    ),
 )
 """The same for more kinds of mistakes, each in a function of its own."""
 
@@ -860,3 +888,21 @@ def test_numbers_of_the_launch_and_of_pitches_are_offered(
     found = ["".join(one.apply(text).split()) for one in rewrites(spot, "told")]
     assert any("".join(right.split()) in one for one in found)
     assert not rewrites(spot_of(text, text.index(wrong)), "told")
+
+
+def test_what_is_declared_together_has_its_own_sort_each() -> None:
+    source = Source(
+        "void f() { float buf[2][16], best = 1, *at = buf[0]; int *p = q, n = 3; for (int i = 0, j = 1;;) g(); }"
+    )
+    found = {source.tokens[i].text: sort for i, sort in declarations(source)}
+    kinds = {"buf": "pointer", "best": "real", "at": "pointer", "p": "pointer", "n": "integer"}
+    assert found == {**kinds, "i": "integer", "j": "integer"}
+
+
+def test_variables_are_declared_with_braces_and_constructors() -> None:
+    source = Source(
+        "struct V { int a; V(int x) {} void set(int); };\n"
+        "void f(int n) { V a{n}, b{1}; V c(n), d(2); g(n); return h(n); }"
+    )
+    found = [source.tokens[i].text for i, sort in declarations(source) if sort == "V"]
+    assert found == ["a", "b", "c", "d"]
