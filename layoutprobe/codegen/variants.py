@@ -328,7 +328,8 @@ def _parts(source: Source, begin: int, end: int) -> Iterator[tuple[int, int]]:
             if i > first:
                 yield first, i
             first = i + 1
-        i = source.partner.get(i, i) + 1 if text in ("(", "[", "{") else i + 1
+        close = source.partner.get(i, i) if text in ("(", "[", "{") else i
+        i = 1 + ((template_end(source, i) or i) if text == "<" else close)
     if end > first:
         yield first, end
 

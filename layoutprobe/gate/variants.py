@@ -41,6 +41,7 @@ at a time. To be refused takes a tenth of a second, and what is in no program a 
 _FLAGS = ("-ferror-limit=0", "-w", "-fno-caret-diagnostics")
 _SAID = re.compile(r"([^\s:]+):(\d+):\d+: (?:fatal )?(error|note): (.*)")
 _IN_MACRO = "expanded from macro"
+_UNKNOWN = re.compile(r"(?:use of undeclared identifier|unknown type name) '(\w+)'")
 _SYNTAX = re.compile(r"expected|extraneous|unterminated|missing|invalid suffix")
 _ALL_AT_ONCE = 6
 """Rounds at the end, in which everything is left out that stands in one place with what an error is about."""
@@ -93,7 +94,8 @@ class Variants:
                 return built
             except ToolchainError as refused:
                 lines = {file.name: one.lines for file, one in texts.items()}
-                errors = _refused(refused.observed or "", lines)
+                own = {n: edit.rewrite.text for n, edit in self._edits.items()}
+                errors = _to_blame(_refused(refused.observed or "", lines), own)
                 unnamed = errors and not any(numbers for numbers, _ in errors) and not self._in_macros()
                 if not errors or unnamed:  # it took too long, or what is wrong has no line
                     self.runs = False
@@ -168,6 +170,20 @@ class Variants:
         said = {inst.pc: (_saying(inst, number),) for inst in self._asks}
         change = {"code": built.code, "kernel": built.kernel.name, "changes": said}
         return bool(said) and trials.right(lambda _: change, self._backend, of_program=True)
+
+
+def _to_blame(
+    errors: Sequence[tuple[frozenset[int], str]], texts: Mapping[int, str]
+) -> Sequence[tuple[frozenset[int], str]]:
+    """Errors without those about a name that is not known, and that none of their changes brings: a change before has
+    spoilt its declaration. All where there are no others."""
+
+    def follows(numbers: frozenset[int], why: str) -> bool:
+        name = _UNKNOWN.match(why)
+        brought = " ".join(texts[n] for n in numbers)
+        return name is not None and re.search(rf"\b{name[1]}\b", brought) is None
+
+    return [(numbers, why) for numbers, why in errors if not follows(numbers, why)] or errors
 
 
 def _meant(

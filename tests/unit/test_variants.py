@@ -8,7 +8,7 @@ from layoutprobe.codegen.expressions import Rewrite
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.variants import combined, region_of
 from layoutprobe.codegen.wording import worded
-from layoutprobe.gate.variants import _meant
+from layoutprobe.gate.variants import _meant, _to_blame
 
 TEXT = """\
 void f(float* y, const float* x, int n, Args a) {
@@ -210,3 +210,13 @@ def test_what_a_loop_does_more_in_each_turn_is_chosen_with_what_it_does() -> Non
     assert TEXT[region.start : region.end] == "k += 16"
     at = TEXT.index("row, chunk)") + len("row, chunk")
     assert region_of(Source(TEXT), Rewrite(at, at, ", 1", "borrow")) is None
+
+
+def test_a_name_that_none_of_them_brings_is_held_against_no_change() -> None:
+    """The declaration of `pipe` is spoilt by somebody else: all who use it are refused with it."""
+    texts = {1: "k0 + BK", 2: "pipe.b", 3: "BN>"}
+    unknown, spoilt = "use of undeclared identifier 'pipe'", "expected '>'"
+    one, two, three = (frozenset((n,)) for n in (1, 2, 3))
+    errors = [(one, unknown), (two, unknown), (three, spoilt)]
+    assert _to_blame(errors, texts) == errors[1:]
+    assert _to_blame(errors[:1], texts) == errors[:1]
