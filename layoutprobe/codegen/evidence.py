@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from layoutprobe.codegen.additions import operands
 from layoutprobe.codegen.expressions import Rewrite, Spot, owner
+from layoutprobe.codegen.statements import free_words
 from layoutprobe.codegen.tree import Node, parse
 
 _MOST = 3
@@ -171,8 +172,8 @@ def limits(spot: Spot) -> Iterator[Rewrite]:
         left, right = node.parts
         plain = right.kind == "leaf" and not right.parts
         for text in dict.fromkeys((*few, *texts)):
-            inside = set(_NAMES.findall(text))
-            known = inside and inside <= spot.heads and inside.isdisjoint(_NAMES.findall(spot.text(left)))
+            inside = free_words(text)
+            known = inside and inside <= spot.heads and inside.isdisjoint(free_words(spot.text(left)))
             if known and text != spot.text(right) and not (plain and text in spot.names):
                 yield replace(spot.replace(right.first, right.last, text, "limits"), rank=1.0 * plain)
 
@@ -186,4 +187,3 @@ def _compares(spot: Spot, node: Node) -> bool:
 
 
 _SIDES, _LONGEST_BOUND = 2, 12
-_NAMES = re.compile(r"(?<![\w.>])[A-Za-z_]\w*")

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from layoutprobe.codegen.statements import Source
+from layoutprobe.codegen.statements import Source, words
 
 _DEFINE = re.compile(r"^[ \t]*\#[ \t]*define[ \t]+(\w+)(\([^()\n]*\))?((?:[^\n\\]|\\.|\\\n)*)", re.MULTILINE)
 _MOST, _LONGEST = 200, 4000
@@ -41,8 +41,9 @@ def macros(text: str) -> list[Macro]:
         body = m[3]
         if body.strip() and len(body) <= _LONGEST:
             once = re.sub(r"\\\r?\n", lambda end: " " * len(end[0]), body)
-            words = tuple(re.findall(r"[A-Za-z_]\w*", m[2] or ""))
-            found.append(Macro(m[1], words, range(*m.span(3)), Source(" " * m.start(3) + once)))
+            found.append(
+                Macro(m[1], tuple(words(m[2] or "")), range(*m.span(3)), Source(" " * m.start(3) + once))
+            )
     return found
 
 

@@ -46,7 +46,7 @@ from layoutprobe.codegen.quantities import constants, meant, numbers, told, weig
 from layoutprobe.codegen.renames import exchanges, names, scalars
 from layoutprobe.codegen.series import resets, series, siblings
 from layoutprobe.codegen.shapes import brackets, gone, less, rounding, tests, turned
-from layoutprobe.codegen.statements import Source
+from layoutprobe.codegen.statements import Source, free_words
 from layoutprobe.codegen.tree import template_end
 from layoutprobe.codegen.twins import grown, indices, named, subscripts, twins
 
@@ -419,11 +419,10 @@ def _apart(spot: Spot, found: Iterator[Rewrite], kind: str) -> Iterator[Rewrite]
 
 def _names(text: str) -> set[str]:
     """Names that a text uses, but for members and what it declares."""
-    return set(_NAME.findall(text)) - set(_DECLARED.findall(text))
+    return free_words(text) - set(_DECLARED.findall(text))
 
 
 _DECLARED = re.compile(r"\b(?:int|unsigned|size_t|auto|float)\s+([A-Za-z_]\w*)")
-_NAME = re.compile(r"(?<![\w.>])[A-Za-z_]\w*")
 
 
 def offered(spot: Spot) -> list[Rewrite]:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from layoutprobe.codegen.enumerations import enumerations
-from layoutprobe.codegen.statements import Source
+from layoutprobe.codegen.statements import Source, words
 from layoutprobe.codegen.tree import template_end
 
 _INTEGERS = re.compile(
@@ -210,7 +210,7 @@ def _known(source: Source, i: int, stop: int) -> range:
 @lru_cache(maxsize=32)
 def _words(source: Source) -> Counter[str]:
     """How often each word stands in a file; in what is defined as macros, too."""
-    return Counter(re.findall(r"[A-Za-z_]\w*", source.text))
+    return Counter(words(source.text))
 
 
 @lru_cache(maxsize=32)
@@ -227,7 +227,7 @@ def _of_macros(source: Source) -> frozenset[str]:
     bodies = re.findall(
         r"^[ \t]*#[ \t]*define[ \t]+\w+((?:[^\n\\]|\\.)*)", source.text, re.MULTILINE | re.DOTALL
     )
-    return frozenset(word for body in bodies for word in re.findall(r"[A-Za-z_]\w*", body))
+    return frozenset(word for body in bodies for word in words(body))
 
 
 def _is_outside(source: Source, i: int) -> bool:
@@ -244,11 +244,11 @@ def _is_outside(source: Source, i: int) -> bool:
 def _defined(source: Source) -> dict[str, str]:
     """Numbers that are macros, and what is made of such alone; none that parts of the code are chosen by."""
     found = dict[str, str]()
-    chosen = {word for text in _IF.findall(source.text) for word in re.findall(r"[A-Za-z_]\w*", text)}
+    chosen = {word for text in _IF.findall(source.text) for word in words(text)}
     for name, value in _DEFINE.findall(source.text):
         if name in chosen:
             continue
-        made = {found.get(word, "") for word in re.findall(r"[A-Za-z_]\w*", value.split("//")[0])}
+        made = {found.get(word, "") for word in words(value.split("//")[0])}
         if re.search(r"\d", value):
             found[name] = "real" if re.search(r"\d\.\d*|\df\b|INFINITY|FLT_", value) else "integer"
         elif made and "" not in made:

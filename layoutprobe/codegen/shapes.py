@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from layoutprobe.codegen.expressions import Rewrite, Spot, callee
+from layoutprobe.codegen.statements import words
 from layoutprobe.codegen.tree import BINDING, Node
 
 _JOINED = ("sum", "product", "shift", "and", "xor", "or", "all", "any")
@@ -207,9 +208,13 @@ def tests(spot: Spot) -> Iterator[Rewrite]:
         known.update(_of_other_functions(spot))
     names = {one.text for one in spot.scope.operands if one.first in spot.within}
     tested = {
-        name for node in spot.tree.walk() if node.kind == "comparison" for name in _words(spot.text(node))
+        name for node in spot.tree.walk() if node.kind == "comparison" for name in words(spot.text(node))
     }
-    near = sorted(known, key=lambda text: (-len(_words(text) & (names - tested)), -len(_words(text) & names)))
+    far = {
+        text: (-len((names - tested).intersection(words(text))), -len(names.intersection(words(text))))
+        for text in known
+    }
+    near = sorted(known, key=lambda text: far[text])
     sizes = (f"{name} < {size}" for name in sorted(names) for size in _sizes_of(spot, name))
     both = [text for one in near for text in (one, *_exchanged(spot, one))]
     texts = [text for text in dict.fromkeys((*sizes, *both)) if text not in own][:_MOST_TESTS]
@@ -224,21 +229,15 @@ def tests(spot: Spot) -> Iterator[Rewrite]:
 _MOST_TESTS = 12
 
 
-def _words(text: str) -> set[str]:
-    return set(re.findall(r"[A-Za-z_]\w*", text))
-
-
 def _of_other_functions(spot: Spot) -> list[str]:
     """Comparisons of a file of whose names each is known here."""
     found = re.findall(r"\b([A-Za-z_]\w* <=? [A-Za-z_]\w*)\b(?! *[-+*/.(\[<:])", spot.source.text)
-    return [
-        text for text in dict.fromkeys(found) if set(re.findall(r"[A-Za-z_]\w*", text)) <= spot.names.keys()
-    ]
+    return [text for text in dict.fromkeys(found) if spot.names.keys() >= set(words(text))]
 
 
 def _exchanged(spot: Spot, text: str) -> Iterator[str]:
     """A condition in names that are declared beside its own: one operand's row is another one's column."""
-    own = set(re.findall(r"[A-Za-z_]\w*", text))
+    own = set(words(text))
     for tree in spot.statements:
         if tree.kind == "list" and tree.last <= spot.within.start:
             names = [

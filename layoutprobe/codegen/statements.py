@@ -25,6 +25,20 @@ _NO_CALLS = frozenset(
 )
 
 
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_FREE = re.compile(r"(?<![\w.>:])[A-Za-z_]\w*")
+
+
+def words(text: str) -> list[str]:
+    """All names in a text, in order."""
+    return _WORD.findall(text)
+
+
+def free_words(text: str) -> set[str]:
+    """Names in a text that are members of nothing."""
+    return set(_FREE.findall(text))
+
+
 class Token(Struct, frozen=True):
     """A word of the source.
 

@@ -10,7 +10,7 @@ from itertools import islice
 from msgspec.structs import replace
 
 from layoutprobe.codegen.expressions import Rewrite, Spot
-from layoutprobe.codegen.statements import Token
+from layoutprobe.codegen.statements import Token, free_words, words
 from layoutprobe.codegen.tree import BINDING, TYPES, Node
 
 _ALIKE, _ALIKE_BESIDE = 0.6, 0.45
@@ -136,7 +136,7 @@ _ELSEWHERE = 300
 
 
 def _heads(text: str) -> set[str]:
-    return set(re.findall(r"(?<![\w.>:])[A-Za-z_]\w*", text)) - TYPES
+    return free_words(text) - TYPES
 
 
 _LONGEST = 16
@@ -210,19 +210,15 @@ def named(spot: Spot) -> Iterator[Rewrite]:
             for name, value in reversed(values.items()):
                 if text in value:
                     yield spot.replace(node.first, node.last, name, "named")
-            own, like = _names_in(text), 0
+            own, like = set(words(text)), 0
             for name, value in reversed(values.items()):
-                if own and node.kind in BINDING and text not in value and own <= _names_in(value):
+                if own and node.kind in BINDING and text not in value and own.issubset(words(value)):
                     like += 1
                     if like <= _MOST_NAMED:
                         yield replace(spot.replace(node.first, node.last, name, "named"), rank=0.3)
 
 
 _MOST_NAMED = 3
-
-
-def _names_in(text: str) -> set[str]:
-    return set(re.findall(r"[A-Za-z_]\w*", text))
 
 
 def indices(spot: Spot) -> Iterator[Rewrite]:
@@ -234,11 +230,11 @@ def indices(spot: Spot) -> Iterator[Rewrite]:
             if assigned is not None and node.last <= spot.within.start:
                 name = spot.source.tokens[assigned[1].last - 1].text
                 if name in spot.names and spot.names[name].sort == "integer":
-                    values[name] = (set(re.findall(r"[A-Za-z_]\w*", spot.text(assigned[2]))), node.first)
+                    values[name] = (set(words(spot.text(assigned[2]))), node.first)
     for node in spot.tree.walk():
         if node.kind in ("index", "group") and len(node.parts) == 1 and node.parts[0].kind in BINDING:
             whole = node.parts[0]
-            own = set(re.findall(r"[A-Za-z_]\w*", spot.text(whole)))
+            own = set(words(spot.text(whole)))
             known = [name for name in values if node.kind == "index" or own <= values[name][0]]
             ranked = sorted(known, key=lambda name: (-len(values[name][0] & own), -values[name][1]))
             for name in ranked[:_MOST_INDICES]:
