@@ -59,15 +59,15 @@ _TWO = 2
 
 
 def _quotients(spot: Spot) -> list[str]:
-    """Quotients of the function that may be how many groups a line has: `(K / GROUP)`."""
+    """Quotients of what the kernel is given that may be how many groups a line has: `(K / GROUP)`."""
     found = dict[str, None]()
     for tree in spot.statements:
         for node in tree.walk():
             plain = all(part.kind == "leaf" and not part.parts for part in node.parts)
             if node.kind == "product" and len(node.parts) == _TWO and plain and spot.operator(node, 1) == "/":
                 found.setdefault(f"({spot.source.slice(spot.start(node), node.last)})")
-    known = spot.names.keys()
-    return [text for text in found if text.strip("()").partition(" ")[0] in known][:_MOST_QUOTIENTS]
+    divided = (re.split(r"\.|->|::|\s", text.strip("(").partition("/")[0].strip())[-1] for text in found)
+    return [text for text, name in zip(found, divided, strict=True) if name in spot.scalars][:_MOST_QUOTIENTS]
 
 
 _MOST_QUOTIENTS = 2

@@ -10,6 +10,7 @@ from itertools import islice
 from msgspec.structs import replace
 
 from layoutprobe.codegen.expressions import Rewrite, Spot
+from layoutprobe.codegen.scope import declarations
 from layoutprobe.codegen.statements import Token, free_words, words
 from layoutprobe.codegen.tree import BINDING, TYPES, Node
 
@@ -179,19 +180,43 @@ def _inside(tree: Node) -> Iterator[tuple[Node, Node | None]]:
 
 
 def subscripts(spot: Spot) -> Iterator[Rewrite]:
-    """The index that other accesses of the function have; those of this statement first."""
-    seen = dict[str, int]()
+    """The index that other accesses have: those of the same dimension of the array first, then near ones."""
+    seen, alike = dict[str, int](), dict[tuple[str, int], dict[str, None]]()
     for tree in spot.statements:
-        for node in tree.walk():
-            if node.kind == "index" and len(node.parts) == 1:
-                text, far = spot.text(node.parts[0]), abs(node.first - spot.within.start)
-                seen[text] = min(seen.get(text, far), 0 if node.first in spot.within else far)
-    nearest = sorted(seen, key=lambda text: seen[text])
-    indices = [node for node in spot.tree.walk() if node.kind == "index" and len(node.parts) == 1]
-    for text in nearest[:8]:
-        for node in sorted(indices, key=lambda one: one.first - one.last):
-            if spot.text(node.parts[0]) != text:
-                yield spot.replace(node.parts[0].first, node.parts[0].last, text, "subscripts")
+        for node in _indices_in(tree, spot):
+            text, far = spot.text(node.parts[0]), abs(node.first - spot.within.start)
+            seen[text] = min(seen.get(text, far), 0 if node.first in spot.within else far)
+            alike.setdefault(_dimension(spot, node), {})[text] = None
+    own = sorted(_indices_in(spot.tree, spot), key=lambda one: one.first - one.last)
+    others = [(node, list(alike[_dimension(spot, node)])) for node in own]
+    for nth in range(_MOST_ALIKE):
+        for node, text in [(node, texts[nth]) for node, texts in others if nth < len(texts)]:
+            yield spot.replace(node.parts[0].first, node.parts[0].last, text, "subscripts")
+    for text in sorted(seen, key=lambda text: seen[text])[:_MOST_NEAR]:
+        for node in own:
+            new = spot.replace(node.parts[0].first, node.parts[0].last, text, "subscripts")
+            yield replace(new, rank=0.4)
+
+
+_MOST_ALIKE, _MOST_NEAR = 3, 8
+
+
+def _indices_in(tree: Node, spot: Spot) -> Iterator[Node]:
+    """Indices of one number; what a lambda captures is none, nor an array's extent."""
+    declared = {spot.source.tokens[i].text: i for i, _ in declarations(spot.source)}
+    for node in tree.walk():
+        if node.kind == "index" and len(node.parts) == 1 and spot.text(node.parts[0]) not in ("&", "="):
+            name, _ = _dimension(spot, node)
+            if not tree.first <= declared.get(name, -1) < tree.last:
+                yield node
+
+
+def _dimension(spot: Spot, index: Node) -> tuple[str, int]:
+    """The array, and how many indices stand before this one."""
+    tokens, at, before = spot.source.tokens, index.first - 1, 0
+    while at > 0 and tokens[at].text == "]":
+        at, before = spot.source.partner.get(at, 0) - 1, before + 1
+    return tokens[max(at, 0)].text, before
 
 
 def named(spot: Spot) -> Iterator[Rewrite]:

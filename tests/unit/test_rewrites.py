@@ -744,7 +744,7 @@ def test_the_right_text_of_a_small_function_is_offered(right: str, wrong: str, f
         for i, token in enumerate(source.tokens)
         if token.start >= len(HEAD) and token.text != ";"
     }
-    found = [Spot(source, one, [source], ()) for one in within if len(one)]
+    found = [Spot(source, one, [source], ("K",)) for one in within if len(one)]
     assert any(words(one.apply(mistaken)) == words(text) for spot in found for one in offered(spot)[:FIRST])
 
 
