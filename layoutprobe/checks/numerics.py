@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.selecting import SELECTION_RULES, asked, with_selection
-from layoutprobe.checks.wrong_values import RULES, WRONG_VALUES, beside_usual, not_borne, wrong_values
+from layoutprobe.checks.value_rules import RULES, WRONG_VALUES
+from layoutprobe.checks.wrong_values import beside_usual, not_borne, wrong_values
 from layoutprobe.manifest.coding import is_small_float
 from layoutprobe.manifest.model import Gemm, Reference
 from layoutprobe.report.gate import CheckResult

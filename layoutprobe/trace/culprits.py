@@ -26,10 +26,11 @@ from layoutprobe.solver.diagnose import (
     diagnose_executions,
     wrong_slots,
 )
-from layoutprobe.solver.product import FOREIGN, NOWHERE, UNDEFINED, ZERO, origin_of
+from layoutprobe.solver.product import FOREIGN, NOWHERE, UNDEFINED, ZERO
 from layoutprobe.solver.suspect import Suspect
 from layoutprobe.trace.analysis import JudgedExecutions, analysis_of
 from layoutprobe.trace.batches import batch_fault, within_batch
+from layoutprobe.trace.broken import Broken, comes_twice
 from layoutprobe.trace.operands import Slot
 from layoutprobe.trace.problem import Problem
 from layoutprobe.trace.subject import Subject
@@ -66,139 +67,6 @@ class Culprit(Struct, frozen=True, eq=False):
     __repr__ = brief
 
 
-class _View(Struct, frozen=True, eq=False):
-    """One execution in the geometry's order, and how far each matrix follows the convention.
-
-    Attributes:
-        origins: "A" -> (row, k), "B" -> (k, col), "D" -> (row, col) of the tile.
-        follows: the same -> whether every slot that holds an element has that origin.
-        extents: rows and columns of one product, in the instruction's roles.
-    """
-
-    judged: JudgedExecutions
-    at: int
-    origins: dict[str, tuple[int, int]]
-    follows: dict[str, tuple[bool, bool]]
-    extents: tuple[int, int]
-
-    @property
-    def chain(self) -> int:
-        """Accumulator chain that it adds to."""
-        return int(self.judged.factors.chain[self.at])
-
-    @classmethod
-    def of(cls, judged: JudgedExecutions, at: int, problem: Problem) -> _View:
-        f, g, chain = judged.factors, judged.executions.geometry, int(judged.factors.chain[at])
-        m, n = judged.targets.m[chain], judged.targets.n[chain]
-        stored = m != NOWHERE
-        rows, cols = np.any(stored, axis=2)[..., None], np.any(stored, axis=1)[..., None]
-        k = np.arange(g.a.shape[2])
-        in_row, in_col = f.a_row[at] == m.max(axis=2)[..., None], f.b_col[at] == n.max(axis=1)[..., None]
-        found = {
-            "A": (origin_of(f.a_row[at], g.rows[..., None], rows), _first_k(f.a_k[at], k, rows, in_row)),
-            "B": (_first_k(f.b_k[at], k, cols, in_col), origin_of(f.b_col[at], g.cols[..., None], cols)),
-            "D": (origin_of(m, g.rows[..., None], stored), origin_of(n, g.cols[:, None, :], stored)),
-        }
-        return cls(
-            judged,
-            at,
-            {name: (x[0], y[0]) for name, (x, y) in found.items()},
-            {name: (x[1], y[1]) for name, (x, y) in found.items()},
-            (problem.n, problem.m) if judged.executions.swapped else (problem.m, problem.n),
-        )
-
-    def blamed(self) -> tuple[str, ...]:
-        """Matrices to blame."""
-        j, at = self.judged.judgement, self.at
-        f = self.judged.factors
-        a_bad, b_bad = j.a_bad[at], j.b_bad[at]
-        (a_m, a_k), (b_k, b_n), (d_m, d_n) = (self.follows[x] for x in "ABD")
-        found = set()
-        for operand, held, follows, stored in (
-            ("A", f.a_row[at][a_bad], a_m, d_m),
-            ("B", f.b_col[at][b_bad], b_n, d_n),
-        ):
-            if (held < 0).any():  # zeros of a ragged tile lie where they belong, and the store goes elsewhere
-                elsewhere = follows and not stored and (held[held < 0] == ZERO).all()
-                found.add("D" if elsewhere else operand)
-        rows_apart, cols_apart = (a_bad & (f.a_row[at] >= 0)).any(), (b_bad & (f.b_col[at] >= 0)).any()
-        if rows_apart and cols_apart and a_m and b_n and d_m and d_n:
-            # Both agree on another tile than the one that is stored to; or they are read beyond the last k.
-            return ("A", "B") if self.is_too_much() else ("D",)
-        for apart, operand, follows, stored in (
-            (rows_apart, "A", a_m, d_m),
-            (cols_apart, "B", b_n, d_n),
-        ):
-            if apart:
-                both = follows and stored and self._is_shifted(operand)
-                found |= {"D"} if both else {operand} if stored else {"D"} if follows else {operand, "D"}
-        if j.k_bad[at].any() and not found & {"A", "B"}:
-            found |= {"A"} if b_k and not a_k else {"B"} if a_k and not b_k else self._out_of_step()
-        return tuple(sorted(found))
-
-    def is_too_much(self) -> bool:
-        """Executions that are right bring every k to the accumulators: this one, of some elements, has nothing to
-        add."""
-        f, j = self.judged.factors, self.judged.judgement
-        if (f.a_row[self.at] < 0).all() or (f.b_col[self.at] < 0).all():
-            return False
-        right = (f.chain == self.chain) & ~j.broken
-        brought = np.intersect1d(f.a_k[right], f.b_k[right])
-        return int((brought >= 0).sum()) == j.counted.shape[2]
-
-    def _is_shifted(self, operand: str) -> bool:
-        """D begins somewhere inside a tile, and an operand that disagrees with it where tiles do."""
-        axis = "AB".index(operand)
-        extent, tile = self.extents[axis], self.judged.executions.geometry.shape[axis]
-        stored, held = (self.origins[name][axis] % extent % tile for name in ("D", operand))
-        return bool(stored and not held)
-
-    def _out_of_step(self) -> set[str]:
-        """The operand that does not bring every k once, or else the one whose k are not in the order of lanes and
-        registers; both, where neither tells them apart."""
-        f, depth = self.judged.factors, self.judged.judgement.counted.shape[2]
-        g, here = self.judged.executions.geometry, f.chain == f.chain[self.at]
-        steady = {"A": _once_each(f.a_k[here], depth), "B": _once_each(f.b_k[here], depth)}
-        if len(set(steady.values())) == 1:
-            steady = {"A": _ascending(f.a_k[self.at], g.a), "B": _ascending(f.b_k[self.at], g.b)}
-        return {name for name in "AB" if not steady[name]} if len(set(steady.values())) == 2 else {"A", "B"}
-
-
-def _first_k(
-    held: NDArray[np.int32], named: Ints, counts: NDArray[np.bool_], right: NDArray[np.bool_]
-) -> tuple[int, bool]:
-    """As origin_of, but only slots with an element of the right line say what the offset is."""
-    offset, follows = origin_of(held, named, counts)
-    sure = counts & right & (held >= 0)
-    return origin_of(held, named, sure)[0] if sure.any() else offset, follows
-
-
-def _once_each(k: NDArray[np.int32], depth: int) -> bool:
-    """No k comes twice, within a block of an execution or in two executions, and every execution brings some
-    unless all `depth` are there: k is [execution, block, line, k]."""
-    if _twice(k):
-        return False
-    brought = [np.unique(one[one >= 0]) for one in k]
-    every = np.unique(np.concatenate(brought))
-    alone = every.size == sum(one.size for one in brought)
-    return alone and (every.size == depth or all(one.size for one in brought))
-
-
-def _ascending(k: NDArray[np.int32], slots: Ints) -> bool:
-    """Along lanes, registers and fields the k of every line grow: k and slots are [block, line, k]."""
-    order = np.take_along_axis(k, np.argsort(slots, axis=2), axis=2)
-    return bool(
-        (order >= 0).any()
-        and (np.diff(order, axis=2)[(order[..., 1:] >= 0) & (order[..., :-1] >= 0)] > 0).all()
-    )
-
-
-def _twice(k: NDArray[np.int32]) -> bool:
-    """Some block holds a k in two places: k is [..., line, k]."""
-    places = np.sort(k.max(axis=-2), axis=-1)
-    return bool(((places[..., 1:] == places[..., :-1]) & (places[..., 1:] >= 0)).any())
-
-
 def culprits_of(subject: Subject) -> tuple[Culprit, ...]:
     """What is wrong in a kernel, each matrix and reason once per instruction.
 
@@ -229,7 +97,7 @@ def _in_group(subject: Subject, judged: JudgedExecutions, problem: Problem, wave
         step = max(1, events.size // SAMPLE)
         begins = np.unique(judged.factors.chain[events], return_index=True)[1]
         sample = np.unique(np.concatenate([events[::step][:SAMPLE], events[begins][:CHAINS], events[-1:]]))
-        views = [_View.of(judged, int(at), problem) for at in sample]
+        views = [Broken.of(judged, int(at), problem) for at in sample]
         if fault := batch_fault(subject, judged, problem, np.flatnonzero(judged.executions.pc == here)):
             matrix, diagnosis = fault
             yield _culprit(
@@ -259,7 +127,7 @@ def _count(judged: JudgedExecutions, events: Ints, matrix: str) -> int:
 
 def _culprit(
     matrix: str,
-    views: list[_View],
+    views: list[Broken],
     problem: Problem,
     copies: int,
     waves: Ints,
@@ -311,7 +179,7 @@ def _culprit(
     return culprit, shows
 
 
-def _nothing(matrix: str, views: list[_View]) -> str:
+def _nothing(matrix: str, views: list[Broken]) -> str:
     """What slots of an operand hold that hold no element."""
     factors = views[0].judged.factors
     lines = {"A": factors.a_row, "B": factors.b_col}.get(matrix)
@@ -329,7 +197,7 @@ def beside_needed(
 
     A matrix that is not to blame has none: orders of rows, columns and k that all three share are right.
     """
-    view = _View.of(judged, at, problem)
+    view = Broken.of(judged, at, problem)
     suspect = _suspect(matrix, view, problem)
     if not judged.judgement.broken[at] or matrix not in view.blamed():
         live = suspect.live & (suspect.row != HOLE)
@@ -339,7 +207,7 @@ def beside_needed(
     return suspect, wrong if wrong.any() else beyond_slots(suspect)
 
 
-def _suspect(matrix: str, view: _View, problem: Problem) -> Suspect:
+def _suspect(matrix: str, view: Broken, problem: Problem) -> Suspect:
     """One execution of one matrix; axes [lane, vgpr, field]."""
     done, f, at, chain = view.judged.executions, view.judged.factors, view.at, view.chain
     g, targets = done.geometry, view.judged.targets
@@ -390,7 +258,7 @@ def _suspect(matrix: str, view: _View, problem: Problem) -> Suspect:
     return within_batch(found, _batch(matrix, view, problem), problem, swapped=done.swapped)
 
 
-def _batch(matrix: str, view: _View, problem: Problem) -> int:
+def _batch(matrix: str, view: Broken, problem: Problem) -> int:
     """The product that an execution is a part of: by where it is stored, and for D by its operands."""
     extent = problem.n if view.judged.executions.swapped else problem.m
     rows = view.judged.targets.m[view.chain]
@@ -404,7 +272,7 @@ def _extents(matrix: str, of: tuple[int, int, int]) -> tuple[int, int]:
     return {"A": (m, k), "B": (k, n)}.get(matrix, (m, n))
 
 
-def _lines(view: _View, axis: int) -> tuple[Ints, int]:
+def _lines(view: Broken, axis: int) -> tuple[Ints, int]:
     """Row (axis 0) or column (1) of C that every line of the operand should be for, and that of the first."""
     g, own = view.judged.executions.geometry, view.origins["AB"[axis]][axis]
     named = (g.rows, g.cols)[axis]
@@ -416,7 +284,7 @@ def _lines(view: _View, axis: int) -> tuple[Ints, int]:
     return (targets.row() if axis == 0 else targets.col())[view.chain].astype(np.int64), own
 
 
-def _depth(view: _View, matrix: str) -> Ints:
+def _depth(view: Broken, matrix: str) -> Ints:
     """k that the operand needs in each block, those of its partner if that can be believed: int64 [block, k]."""
     mine, other = (0, 1) if matrix == "B" else (1, 0)
     partner = "B" if matrix == "A" else "A"
@@ -428,7 +296,7 @@ def _depth(view: _View, matrix: str) -> Ints:
     if view.follows[partner][other]:
         return view.origins[partner][other] + named
     of_partner = (judged.factors.a_k if partner == "A" else judged.factors.b_k)[view.at]
-    if partner not in view.blamed() and not _twice(of_partner):
+    if partner not in view.blamed() and not comes_twice(of_partner):
         held = of_partner.max(axis=1)
         # Where the partner has nothing, it is beyond the last k.
         return np.where(held >= 0, held, judged.judgement.counted.shape[2]).astype(np.int64)
@@ -436,7 +304,7 @@ def _depth(view: _View, matrix: str) -> Ints:
     return (view.origins[matrix][mine] if turn is None else turn) // step * step + named
 
 
-def _turn(view: _View, matrix: str) -> int | None:
+def _turn(view: Broken, matrix: str) -> int | None:
     """First k of an execution whose chain goes through all k in order; None where no slots say so, or fewer than say
     something else. A swizzle on one side leaves as many elements in each other step as in their own."""
     f, depth = view.judged.factors, view.judged.judgement.counted.shape[2]
@@ -448,7 +316,7 @@ def _turn(view: _View, matrix: str) -> int | None:
     return first if of_chain.size * step == depth and 0 < own == times.max() else None
 
 
-def _copies_differ(suspect: Suspect, views: list[_View], copies: int) -> bool:
+def _copies_differ(suspect: Suspect, views: list[Broken], copies: int) -> bool:
     """The lanes that a card takes for copies of each other hold different elements."""
     if not copies or suspect.matrix not in "AB":
         return False
@@ -460,7 +328,7 @@ def _copies_differ(suspect: Suspect, views: list[_View], copies: int) -> bool:
     return bool(((held != held[:, partner]) & (suspect.live | suspect.live[:, partner])).any())
 
 
-def _foreign(suspect: Suspect, views: list[_View]) -> Diagnosis | None:
+def _foreign(suspect: Suspect, views: list[Broken]) -> Diagnosis | None:
     """An operand that holds nothing but elements of another matrix."""
     factors = views[0].judged.factors
     lines = {"A": factors.a_row, "B": factors.b_col}.get(suspect.matrix)

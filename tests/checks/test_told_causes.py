@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from checks.test_references import HEAD, Style, verdict
 
-from layoutprobe.checks.wrong_values import OTHER_INPUT, WRONG_VALUES
+from layoutprobe.checks.value_rules import OTHER_INPUT, WRONG_VALUES
 from layoutprobe.gate.agreed import agreed
 from layoutprobe.place import Element, Place
 from layoutprobe.report.finding import Finding

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from layoutprobe.checks.wrong_values import NEVER_DEFINED, WRONG_VALUES
+from layoutprobe.checks.value_rules import NEVER_DEFINED, WRONG_VALUES
 from layoutprobe.gate.causes import linked
 from layoutprobe.place import Place, Size, SourceLine
 from layoutprobe.report.finding import Finding, Related, Rule
