@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
-from itertools import islice
+from itertools import islice, pairwise
 
 from msgspec.structs import replace
 
@@ -221,14 +221,7 @@ def _dimension(spot: Spot, index: Node) -> tuple[str, int]:
 
 def named(spot: Spot) -> Iterator[Rewrite]:
     """A name whose value has an expression of the statement in it: `n`, which is `n0 + lane`, for `lane`."""
-    values = dict[str, str]()
-    for tree in spot.statements:
-        for node in tree.walk():
-            assigned = spot.assignment(node)
-            if assigned is not None and node.last <= spot.within.start:
-                name = spot.source.tokens[assigned[1].last - 1].text
-                if name in spot.names:
-                    values[name] = spot.text(assigned[2])
+    values = _values_before(spot)
     for node, _ in _inside(spot.tree):
         if node.last - node.first >= _LEAST - 1:
             text = spot.text(node)
@@ -241,8 +234,35 @@ def named(spot: Spot) -> Iterator[Rewrite]:
                     like += 1
                     if like <= _MOST_NAMED:
                         yield replace(spot.replace(node.first, node.last, name, "named"), rank=0.3)
+    yield from _named_in_part(spot, values)
 
 
+def _values_before(spot: Spot) -> dict[str, str]:
+    """Names that have been given values, and these."""
+    values = dict[str, str]()
+    for tree in spot.statements:
+        for node in tree.walk():
+            assigned = spot.assignment(node)
+            if assigned is not None and node.last <= spot.within.start:
+                name = spot.source.tokens[assigned[1].last - 1].text
+                if name in spot.names:
+                    values[name] = spot.text(assigned[2])
+    return values
+
+
+def _named_in_part(spot: Spot, values: dict[str, str]) -> Iterator[Rewrite]:
+    """`K0 * PITCH` for `K0 * ROWS * VEC` where PITCH is `(ROWS + 1) * VEC`."""
+    for node in spot.tree.walk():
+        if node.kind != "product" or len(node.parts) <= _SIDES:
+            continue
+        for one, other in pairwise(node.parts):
+            own = set(words(spot.source.slice(one.first, other.last)))
+            for name, value in reversed(values.items()):
+                if len(own) == _SIDES and own == set(words(value)):
+                    yield spot.replace(one.first, other.last, name, "named")
+
+
+_SIDES = 2
 _MOST_NAMED = 3
 
 

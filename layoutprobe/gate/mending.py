@@ -407,9 +407,9 @@ def source_changes(
 
 
 def _is_doubtful(held: Held, case: KernelCase) -> bool:
-    """Whether a change brings a number that is an extent at some size, and may hold for it alone; or makes a wave do
-    what others should."""
-    if held.longer:
+    """Whether a change brings a number that is an extent at some size, and may hold for it alone; makes a wave do
+    what others should; or turns a sum into a XOR, which brings back what lies too far away."""
+    if held.longer or held.edit.rewrite.text == "^":
         return True
     extents = {value for size in case.sizes for value in size.values()}
     return any(

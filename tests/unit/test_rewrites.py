@@ -646,6 +646,11 @@ SMALL = (
         "E2M1[(q >> 4) & 7]",
         "__constant__ float E2M1[16] = {0, 1, 2};\nfloat f(int q) { return E2M1[(q >> 4) & 15]; }",
     ),
+    (
+        "K0 * PITCH",
+        "K0 * ROWS * VEC",
+        "void f(int K0, int ROWS, int VEC) { const int PITCH = (ROWS + 1) * VEC; g(K0 * PITCH); }",
+    ),
     ("add<0x141>(v)", "add<0x140>(v)", "int f(int v) { v = add<0x141>(v); return v; }"),
     (
         "4 * v + lane / 16",
