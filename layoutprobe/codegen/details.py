@@ -179,8 +179,8 @@ def signs(spot: Spot) -> Iterator[Rewrite]:
                     )
 
 
-_PRODUCT = re.compile(r"mma|mfma", re.IGNORECASE)
-"""Names of matrix instructions: what conjugates has the other sign in one of four."""
+_PRODUCT = re.compile(r"mma|mfma|mac|mad|fma|mul|dot|axpy", re.IGNORECASE)
+"""Names of what multiplies: what conjugates has the other sign in one of four."""
 
 
 def clamps(spot: Spot) -> Iterator[Rewrite]:

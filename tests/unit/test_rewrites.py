@@ -651,6 +651,11 @@ SMALL = (
         "K0 * ROWS * VEC",
         "void f(int K0, int ROWS, int VEC) { const int PITCH = (ROWS + 1) * VEC; g(K0 * PITCH); }",
     ),
+    (
+        "mac(-a.re, b.im, c)",
+        "mac(a.re, b.im, c)",
+        "float f(C a, C b, float c) { return mac(-a.re, b.im, c); }",
+    ),
     ("add<0x141>(v)", "add<0x140>(v)", "int f(int v) { v = add<0x141>(v); return v; }"),
     (
         "4 * v + lane / 16",
