@@ -29,26 +29,41 @@ _MOST = 5
 
 
 def terms_more(spot: Spot) -> Iterator[Rewrite]:
-    """An index or argument with a term that is added to one of its terms elsewhere in the function."""
+    """An index, argument or sum that is assigned with a term that is added to one of its terms elsewhere."""
     source = spot.source
     near = function_around(source, spot.within.start)
-    everywhere = [terms(source, c, d) for c, d in _places(source, near)]
+    places = sorted(_places(source, near), key=lambda place: abs(place[0] - spot.within.start))
+    everywhere = [terms(source, c, d) for c, d in places]
     steps = dict(_STEP.findall(source.slice(near.start, near.stop)))
-    for first, last in _places(source, spot.within):
+    used = list(_places(source, spot.within))
+    for first, last in (*used, *_sums(spot)):
         added = terms(source, first, last)
         own = [source.slice(a, b) for _, a, b in added]
         more = Counter[str]()
         for others in everywhere:
             texts = [(sign, source.slice(a, b)) for sign, a, b in others]
             if any(text in own for _, text in texts):
-                more.update(f"{sign or '+'} {text}" for sign, text in texts if text not in own)
+                more.update(
+                    f"{sign or '+'} {text}"
+                    for sign, text in texts
+                    if text not in own and not _COMPARES.search(text)
+                )
         ahead = [f"+ {steps[name]}" for name in own if name in steps and f"+ {steps[name]}" not in more]
         for text in (*ahead, *(text for text, _ in more.most_common(_MOST))):
             yield spot.replace(first, last, f"{source.slice(first, last)} {text}", "more")
-            if len(added) > 1 and text.startswith("+"):
+            if len(added) > 1 and text.startswith("+") and (first, last) in used:
                 yield spot.replace(*added[-1][1:], text[2:], "more")
 
 
+def _sums(spot: Spot) -> Iterator[tuple[int, int]]:
+    """Sums of integers that are assigned."""
+    for tree in spot.tree.parts if spot.tree.kind == "list" else (spot.tree,):
+        assigned = spot.assignment(tree)
+        if assigned is not None and assigned[2].kind == "sum" and "real" not in spot.sorts(assigned[2]):
+            yield assigned[2].first, assigned[2].last
+
+
+_COMPARES = re.compile(r"[<>=?:]|&&")
 _STEP = re.compile(r"\b([A-Za-z_]\w*) \+= ([\w.:]+)\s*[;,)]")
 """What a loop goes on by: who loads ahead adds it once more."""
 

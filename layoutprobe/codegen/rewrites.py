@@ -310,7 +310,7 @@ KINDS: Mapping[str, Kind] = {
     "scheme": Kind(_scheme, 2.2, 1.0),
     "borrow": Kind(_borrow, 3.1, 0.15),
     "exchange": Kind(exchanges, 3.7, 1.0),
-    "more": Kind(terms_more, 3.6, 0.6),
+    "more": Kind(terms_more, 3.6, 0.4),
     "weights": Kind(weights, 3.4, 0.1, at_once=True),
     "parity": Kind(_parity, 3.8, 1.0),
     "turned": Kind(turned, 3.3, 0.3),

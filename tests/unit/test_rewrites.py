@@ -656,6 +656,12 @@ SMALL = (
         "mac(a.re, b.im, c)",
         "float f(C a, C b, float c) { return mac(-a.re, b.im, c); }",
     ),
+    (
+        "k0 + s + 8 * hi + i",
+        "k0 + s + i",
+        "void f(float* a, int k0, int s, int hi) { g(a[s + 8 * hi]);\n"
+        "  for (int i = 0; i < 8; ++i) { const int kk = k0 + s + 8 * hi + i; g(kk); } }",
+    ),
     ("add<0x141>(v)", "add<0x140>(v)", "int f(int v) { v = add<0x141>(v); return v; }"),
     (
         "4 * v + lane / 16",
