@@ -33,8 +33,10 @@ def _set_too(spot: Spot) -> Iterator[Rewrite]:
     tokens = spot.source.tokens
     for equals in (i for i in spot.within if tokens[i].text == "="):
         first, end = _target(spot.source, equals)
-        declares = tokens[first - 1].kind == "name" and tokens[first - 1].text not in ("else", "do")
-        if first <= spot.within.start - 1 or declares or tokens[first - 1].text in ("*", "&", ">", ","):
+        declares = (
+            first > 0 and tokens[first - 1].kind == "name" and tokens[first - 1].text not in ("else", "do")
+        )
+        if first < max(spot.within.start, 1) or declares or tokens[first - 1].text in ("*", "&", ">", ","):
             continue
         before, behind = spot.source.slice(first, end), spot.source.slice(end + 1, equals)
         for other in _like_it(spot, tokens[end].text, is_member=first < end)[:_MOST]:

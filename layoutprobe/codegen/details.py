@@ -23,13 +23,23 @@ def masks(spot: Spot) -> Iterator[Rewrite]:
         if node.kind in ("shift", "product") and quotient and "integer" in spot.sorts(node):
             first = spot.start(node)
             text = spot.source.slice(first, node.last)
-            bits = ("& 1", "& 3", "& 7") if node.kind == "shift" else ("% 2", "% 4", "% 8")
+            asked = list(dict.fromkeys(f"& {mask}" for mask in _MASK.findall(_function(spot))))[:_MOST_MASKS]
+            bits = (*asked, "& 1", "& 3", "& 7") if node.kind == "shift" else ("% 2", "% 4", "% 8")
             for nth, part in enumerate(bits):
                 yield replace(spot.replace(first, node.last, f"({text} {part})", "masks"), rank=0.2 * nth)
         if node.kind == "and" and len(node.parts) == 2 and node.parts[0].kind == "shift":
             yield from _whole_shift(spot, node)
         if node.kind == "xor":
             yield from (one for part in node.parts for one in _other_bits(spot, part))
+
+
+_MASK = re.compile(r"&\s*(0[xX][0-9a-fA-F]{1,8}[uU]?|15|255)\b")
+_MOST_MASKS = 2
+
+
+def _function(spot: Spot) -> str:
+    """The text of the function."""
+    return spot.source.slice(spot.function.start, spot.function.stop)
 
 
 def scaled_down(spot: Spot) -> Iterator[Rewrite]:

@@ -210,15 +210,24 @@ _OTHER_OPERATORS = {
 
 
 def _lanes(spot: Spot) -> Iterator[Rewrite]:
-    """Another part of a lane's or thread's number: its place in a half-wave or wave, or which of these it is in."""
+    """Another part of a lane's or thread's number: its place in a half-wave or wave, or which of these it is in. And
+    the workgroup's other axis, where that counts them."""
     source, tokens = spot.source, spot.source.tokens
     for i in spot.within:
         if tokens[i].text not in ("/", "%", "&", ">>") or not re.search(
             r"lane|tid|thread|frag", before(source, i), re.I
         ):
             continue
+        head = source.slice(i - _AXIS, i)
+        for axis in (f"threadIdx.{axis}" for axis in "xyz" if head.startswith("threadIdx.")):
+            if axis in spot.axes and axis != head:
+                yield replace(spot.replace(i - _AXIS, i + 2, axis, "lanes"), rank=-2.0)
         for text in ("% 16", "/ 16", "% 32", "/ 32", "% 8", "/ 8", "% 4", "/ 4"):
             yield spot.replace(i, i + 2, text, "lanes")
+
+
+_AXIS = 3
+"""Words of `threadIdx.x`."""
 
 
 def _parity(spot: Spot) -> Iterator[Rewrite]:

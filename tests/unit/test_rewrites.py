@@ -662,6 +662,12 @@ SMALL = (
         "void f(float* a, int k0, int s, int hi) { g(a[s + 8 * hi]);\n"
         "  for (int i = 0; i < 8; ++i) { const int kk = k0 + s + 8 * hi + i; g(kk); } }",
     ),
+    (
+        "(v >> 4) & 0x0F0F0F0F",
+        "v >> 4",
+        "void f(int v) { g(v & 0x0F0F0F0F); int high = (v >> 4) & 0x0F0F0F0F; g(high); }",
+    ),
+    ("wave = threadIdx.y", "wave = threadIdx.x / 32", "void f() { const int wave = threadIdx.y; g(wave); }"),
     ("add<0x141>(v)", "add<0x140>(v)", "int f(int v) { v = add<0x141>(v); return v; }"),
     (
         "4 * v + lane / 16",
