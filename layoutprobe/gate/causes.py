@@ -86,7 +86,13 @@ def _roots(every: Sequence[Finding], status: Mapping[str, Status]) -> dict[int, 
             follows[id(effect)] = root
             for known, old in follows.items():
                 follows[known] = root if old is effect else old
-    return follows
+    return _of_one_change(every, follows)
+
+
+def _of_one_change(every: Sequence[Finding], follows: dict[int, Finding]) -> dict[int, Finding]:
+    """All that is found follows from the first finding that names a change with which every check holds."""
+    first = next((found for found in every if found.mended and id(found) not in follows), None)
+    return follows if first is None else {id(found): first for found in every if found is not first}
 
 
 def _pairs(every: Sequence[Finding], way: _Way) -> Iterator[tuple[Finding, Finding]]:

@@ -65,8 +65,8 @@ class Explainer(Struct):
         # A run that ends early goes on with any instruction that leads elsewhere: only the source tells.
         whole = trials is not None and not trials.first.unseen
         mended = mended_by(trials, of_values=of_values) if trials is not None and whole else ()
-        if edits := self._of_source(tally, trials, still, mended):
-            return {id(root): _told(root, edits, len(tally.case.sizes)) for root in still}
+        if edits := self._of_source(tally, trials, still, mended):  # the others follow from it (`causes.py`)
+            return {id(still[0]): _told(still[0], edits, len(tally.case.sizes))}
         if stopped is not None:
             raise stopped
         behind = {id(root): [one for one in mended if _is_behind(root, one)] for root in still}
@@ -137,7 +137,7 @@ def _unexplained(results: Sequence[CheckResult], meeting: Sequence[str]) -> list
         for found, known in pairs
         if known.follows is None
         and found.name not in _EXACT
-        and not (disordered and found.rule.check != numerics.NAME)
+        and not (disordered and found.rule.check not in _ALSO_DISORDERED)
     ]
 
 
@@ -151,6 +151,8 @@ _OF_VALUES = (numerics.NAME, "operand-provenance", "epilogue", "swizzle", "lds-s
 """Checks of what an index, a factor or a bound may be behind."""
 _OF_ORDER = ("races", "waits")
 """Checks after whose findings a store is where it is by the order of waves: no address or bound needs to be wrong."""
+_ALSO_DISORDERED = (numerics.NAME, "epilogue")
+"""Checks of what an address may be behind all the same: two waves that do the same work race with each other."""
 _MEETING = ("global-overwrite", "lost-store", "store-and-add")
 """Names of races of stores that meet: by a wrong address, where nothing orders workgroups."""
 _EXACT = ("foreign-element", "lost-nonfinite", "depends-on-order", "unread-input")
@@ -212,7 +214,8 @@ def _edited(found: Finding, first: Mended, others: Sequence[Mended], sizes: int)
     place = replace(first.place, element=old.element, size=old.size, matrix=old.matrix, buffer=old.buffer)
     if old.line == first.place.line:  # where it happened is known, too
         place = replace(old, source=first.place.source)
-    return replace(found, what=what, place=place, hint=hint, related=(*found.related, *_before(old, first)))
+    related = (*found.related, *_before(old, first))
+    return replace(found, what=what, place=place, hint=hint, related=related, mended=True)
 
 
 def _is_behind(found: Finding, change: Mended) -> bool:

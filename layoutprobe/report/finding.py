@@ -80,6 +80,7 @@ class Finding(Struct, frozen=True):
         explained: sentences each of which explains all wrong values at one size, with the finding that it makes; the
             last one, "", is that of a size that none of them explains.
         pairs: of a race, program counters of the accesses that meet; they tell the same one at another size.
+        mended: with a change of the source that it names every check of the kernel holds.
     """
 
     rule: Rule
@@ -95,6 +96,7 @@ class Finding(Struct, frozen=True):
     follows: Finding | None = None
     pairs: frozenset[tuple[int, int]] = frozenset()
     explained: tuple[tuple[str, Finding], ...] = ()
+    mended: bool = False
 
     @property
     def check(self) -> str:

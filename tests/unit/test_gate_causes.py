@@ -233,3 +233,13 @@ def test_what_is_stored_beyond_a_buffer_was_read_beyond_what_lds_holds() -> None
     beyond, unstored = found("epilogue/out-of-bounds", 30), found("lds-safety/undefined-read", 30)
     assert told(unstored, beyond) == {"epilogue/out-of-bounds": ["lds-safety/undefined-read"]}
     assert len(told(found("lds-safety/undefined-read", 31), beyond)) == 2
+
+
+def test_all_follows_from_what_names_a_change_with_which_all_holds() -> None:
+    """Two waves of one number store the same tile twice, and race over their LDS: one index is behind both."""
+    twice = found("epilogue/written-twice", 73)
+    mended = replace(twice, mended=True)
+    assert told(twice, RACE) == {"epilogue/written-twice": [], "races/write-after-read": []}
+    assert told(mended, RACE, VALUES) == {
+        "epilogue/written-twice": ["races/write-after-read", "numerics/wrong-values"]
+    }
