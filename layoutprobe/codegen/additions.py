@@ -82,6 +82,8 @@ def lacking(spot: Spot) -> Iterator[Rewrite]:
         yield from _added(spot, "+", name, 0.0)
         if names[name].sort == "integer":
             yield from _added(spot, "%", name, 0.5)
+            if name == unused[0]:
+                yield from _divided(spot, name)
     own = {one.text for one in spot.scope.operands if one.first in spot.within}
     uses = Counter(one.text for one in spot.scope.operands)
     usual = list[tuple[float, str, str]]()
@@ -183,6 +185,19 @@ def _added(spot: Spot, sign: str, name: str, rank: float) -> Iterator[Rewrite]:
     for part in operands(spot):
         if spot.sorts(part) <= {spot.names[name].sort, ""}:
             yield replace(spot.behind(part.last - 1, f" {sign} {name}", "lacking"), rank=rank)
+
+
+def _divided(spot: Spot, name: str) -> Iterator[Rewrite]:
+    """`(id / TOPK) * k` for `id * k`: what counts pairs says which row it is when it is divided."""
+    for node in spot.tree.walk():
+        for part in node.parts if node.kind == "product" else ():
+            if part.kind == "leaf" and not part.parts and spot.sorts(part) == {"integer"}:
+                text = f"({spot.text(part)} / {name})"
+                yield replace(spot.replace(part.first, part.last, text, "lacking"), rank=0.6)
+            elif part.kind == "leaf" and part.parts and part.parts[0].kind == "cast":
+                first = part.parts[0].last
+                text = f"({spot.source.slice(first, part.last)} / {name})"
+                yield replace(spot.replace(first, part.last, text, "lacking"), rank=0.6)
 
 
 _MOST_UNUSED = 3

@@ -284,7 +284,8 @@ def _declarations(source: Source) -> Iterator[tuple[int, str]]:
             if _is_type(source, begin, i):
                 of_lambda = follows == "=" and i + 2 < len(tokens) and tokens[i + 2].text == "["
                 pointer = follows == "[" or "*" in written
-                sort = FUNCTION if of_lambda else _sort([word for word in written if word != "*"])
+                plain = _sort([word for word in written if word != "*"])
+                sort = FUNCTION if of_lambda else _aliases(source).get(plain, plain)
                 yield i, "pointer" if pointer and not of_lambda else sort
 
 
@@ -371,7 +372,20 @@ def _is_type(source: Source, first: int, last: int) -> bool:
 
 def sort_of(source: Source, first: int, last: int) -> str:
     """Of a type as it is written."""
-    return _sort([source.tokens[i].text for i in range(first, last)])
+    sort = _sort([source.tokens[i].text for i in range(first, last)])
+    return _aliases(source).get(sort, sort)
+
+
+@lru_cache(maxsize=32)
+def _aliases(source: Source) -> Mapping[str, str]:
+    """Types that are other names of a number's: `using index_t = int;`."""
+    found = {name: _sort(words(type_)) for name, type_ in _USING.findall(source.text)}
+    found |= {name: _sort(words(type_)) for type_, name in _TYPEDEF.findall(source.text)}
+    return {name: sort for name, sort in found.items() if sort in ("integer", "real")}
+
+
+_USING = re.compile(r"\busing\s+(\w+)\s*=\s*([\w\s:]{1,60});")
+_TYPEDEF = re.compile(r"\btypedef\s+([\w\s:]{1,60}?)\s+(\w+)\s*;")
 
 
 def _sort(written: list[str]) -> str:

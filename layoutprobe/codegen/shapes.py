@@ -217,7 +217,9 @@ def tests(spot: Spot) -> Iterator[Rewrite]:
     near = sorted(known, key=lambda text: far[text])
     sizes = (f"{name} < {size}" for name in sorted(names) for size in _sizes_of(spot, name))
     both = [text for one in near for text in (one, *_exchanged(spot, one))]
-    texts = [text for text in dict.fromkeys((*sizes, *both)) if text not in own][:_MOST_TESTS]
+    asked = [spot.text(node) for node in spot.tree.walk() if node.kind == "comparison"]
+    alike = [text for one in asked for text in _alike(spot, one)]
+    texts = [text for text in dict.fromkeys((*sizes, *alike, *both)) if text not in own][:_MOST_TESTS]
     for text in texts:
         for node in _tested(spot):
             yield spot.behind(node.last - 1, f" && {text}", "tests")
@@ -254,6 +256,17 @@ def _exchanged(spot: Spot, text: str) -> Iterator[str]:
 
 
 _PAIR = 2
+
+
+def _alike(spot: Spot, text: str) -> Iterator[str]:
+    """`k < k_len` where `mn < mn_len` is asked: each index has a bound that is called after it."""
+    found = re.fullmatch(r"(\w+)( <=? )(?:(\w*[_.])?\1(\w+)|(\w+[_.])\1)", text)
+    if found is None:
+        return
+    head, tail = found[3] or found[5] or "", found[4] or ""
+    for name, one in spot.names.items():
+        if one.sort == "integer" and name != found[1] and f"{head}{name}{tail}" in spot.names:
+            yield f"{name}{found[2]}{head}{name}{tail}"
 
 
 def _sizes_of(spot: Spot, name: str) -> Iterator[str]:

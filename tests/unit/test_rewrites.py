@@ -668,6 +668,17 @@ SMALL = (
         "void f(int v) { g(v & 0x0F0F0F0F); int high = (v >> 4) & 0x0F0F0F0F; g(high); }",
     ),
     ("wave = threadIdx.y", "wave = threadIdx.x / 32", "void f() { const int wave = threadIdx.y; g(wave); }"),
+    (
+        "load(x + (size_t)(id / top) * k)",
+        "load(x + (size_t)id * k)",
+        "float f(const float* x, int id, int k, int top) { return load(x + (size_t)(id / top) * k); }",
+    ),
+    (
+        "m < m_len && k < k_len",
+        "m < m_len",
+        "using at_t = int;\n"
+        "void f(at_t m, at_t m_len, at_t k, at_t k_len) { const bool valid = m < m_len && k < k_len; g(valid); }",
+    ),
     ("add<0x141>(v)", "add<0x140>(v)", "int f(int v) { v = add<0x141>(v); return v; }"),
     (
         "4 * v + lane / 16",
