@@ -211,7 +211,7 @@ def clamps(spot: Spot) -> Iterator[Rewrite]:
     ]
     known = [name for name in known if name.partition(".")[0] not in {*BUILTIN, *spot.scope.outside}]
     for late, start in enumerate(list(dict.fromkeys(reversed(starts)))[:2]):
-        ordered = sorted(known, key=lambda name: _unlike_extent(spot, name, start))
+        ordered = sorted(known, key=lambda name: _unlike_extent(spot, name, start, step))
         for extent in ordered[:_MOST]:
             left = f"{extent} - {start}"
             text = f"{left} < {step} ? {left} : {step}" if is_number else f"min({step}, {left})"
@@ -296,10 +296,10 @@ _LEAST_STEP = 4
 _END = re.compile(r"end|last|stop|until|to$", re.IGNORECASE)
 
 
-def _unlike_extent(spot: Spot, name: str, start: str) -> tuple[bool, bool, bool]:
-    """How unlikely a start runs up to an extent: `k0` to `K`, `first_m` to `tiles_m`."""
-    tail = start.rpartition("_")[2]
-    akin = tail != start and name.endswith(f"_{tail}")
+def _unlike_extent(spot: Spot, name: str, start: str, step: str) -> tuple[bool, bool, bool]:
+    """How unlikely a start runs up to an extent by a step: `k0` to `K`, `first_m` to `tiles_m`, by GROUP_M, too."""
+    tails = {text.rpartition("_")[2].lower() for text in (start, step) if "_" in text}
+    akin = any(name.lower().endswith(f"_{tail}") for tail in tails)
     akin = akin or (re.fullmatch(r"\w0", start) is not None and name.rpartition(".")[2].lower() == start[0])
     return not akin, name not in spot.scalars, "::" in name
 

@@ -169,8 +169,10 @@ _MOST_FACTORS = 3
 
 
 def rounding(spot: Spot) -> Iterator[Rewrite]:
-    """A division that rounds up, and the reverse."""
+    """A division that rounds up, and the reverse; also by a shift."""
     for node in spot.tree.walk():
+        if node.kind == "shift" and len(node.parts) == 2 and spot.operator(node, 1) == ">>":
+            yield from _rounded_shift(spot, node)
         if node.kind == "product" and len(node.parts) == 2 and spot.operator(node, 1) == "/":
             above, below = node.parts
             text, first = spot.text(below), spot.start(node)
@@ -187,6 +189,16 @@ def rounding(spot: Spot) -> Iterator[Rewrite]:
                 yield spot.replace(first, node.last, f"({whole} + {text} - 1) / {text}", "rounding")
                 for name in _rounds_up(spot):
                     yield spot.replace(first, node.last, f"{name}({whole}, {text})", "rounding")
+
+
+def _rounded_shift(spot: Spot, node: Node) -> Iterator[Rewrite]:
+    """`(n + 15) >> 4` for `n >> 4`."""
+    found = re.fullmatch(r"([1-8])[uU]?", spot.text(node.parts[1]))
+    whole = node.parts[0]
+    if found and whole.kind == "leaf" and not whole.parts and "integer" in spot.sorts(whole):
+        first = spot.start(whole)
+        text = f"({spot.source.slice(first, whole.last)} + {(1 << int(found[1])) - 1})"
+        yield spot.replace(first, whole.last, text, "rounding")
 
 
 def _rounds_up(spot: Spot) -> list[str]:

@@ -16,8 +16,9 @@ from layoutprobe.checks.base import diagnosed
 from layoutprobe.errors import ProbeError
 from layoutprobe.gate.causes import linked
 from layoutprobe.gate.counterfactual import mended_by
+from layoutprobe.gate.holding import Held
 from layoutprobe.gate.levels import otherwise_compiled
-from layoutprobe.gate.mending import Held, Mender, source_changes
+from layoutprobe.gate.mending import Mender, source_changes
 from layoutprobe.gate.plan import SIZES
 from layoutprobe.gate.tally import Tally
 from layoutprobe.gate.trying import Mended, Trials

@@ -9,7 +9,6 @@ Sources are changed in a copy; the user's files are read, and never written.
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,7 +23,6 @@ from types import TracebackType
 from msgspec import Struct
 
 from layoutprobe.backends.emulator import EmulatorBackend
-from layoutprobe.checks import numerics
 from layoutprobe.checks.base import Check
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.wording import worded
@@ -34,6 +32,7 @@ from layoutprobe.engine.registry import make_engine
 from layoutprobe.errors import ProbeError
 from layoutprobe.gate.build import Built
 from layoutprobe.gate.copies import SourceCopy
+from layoutprobe.gate.holding import Held
 from layoutprobe.gate.source_edits import SourceEdit, SourceEdits
 from layoutprobe.gate.tally import Tally
 from layoutprobe.gate.trying import Change, Mended, Trials
@@ -42,7 +41,7 @@ from layoutprobe.manifest.files import ASSEMBLY
 from layoutprobe.manifest.model import KernelCase
 from layoutprobe.place import Place, SourceLine
 from layoutprobe.report.finding import Finding
-from layoutprobe.report.gate import Fix, KernelVerdict, Mending, Unlisted
+from layoutprobe.report.gate import Fix, KernelVerdict, Mending
 from layoutprobe.toolchain.cache import nothing_kept
 from layoutprobe.trace.subject import RunStoppedError, UndecidedError
 
@@ -78,26 +77,6 @@ class Judge(Struct, frozen=True):
     checks: Sequence[Check]
     reference: Callable[..., object] | None
     whole: Callable[[KernelCase], KernelVerdict]
-
-
-class Held(Struct, frozen=True):
-    """A change with which everything holds at the manifest's sizes.
-
-    Attributes:
-        edit: the change.
-        unlisted: what goes wrong with it at others.
-        longer: some wave has several times as much to do with it.
-    """
-
-    edit: SourceEdit
-    unlisted: tuple[Unlisted, ...]
-    longer: bool = False
-
-    def may_lead(self, findings: Sequence[Finding]) -> bool:
-        """Nothing goes wrong at other sizes, or nothing but what a right kernel may have: it bears no larger size.
-        What mends values by chance goes wrong in values there, or as it did."""
-        kinds = {numerics.NAME, *(found.check for found in findings)}
-        return not any(one.rule.partition("/")[0] in kinds for one in self.unlisted)
 
 
 class Mender:
@@ -271,7 +250,9 @@ class Mender:
         if verdict is None or verdict.exit_code:
             return None
         longer = trials is not None and trials.is_much_longer(*_as_built(built))
-        return Held(edit, verdict.unlisted, longer)
+        text, start = self._copies[0].texts[edit.file], edit.rewrite.start
+        head = text[text.rfind("\n", 0, start) + 1 : start].lstrip()
+        return Held(edit, verdict.unlisted, longer, in_loop=head.startswith(("for", "while")))
 
     def _compile(self, edit: SourceEdit) -> Built | None:
         """What a change compiles to; None where it does not."""
@@ -401,20 +382,9 @@ def source_changes(
     for one in mender.holding(edits, trials, goes_on):
         if one.may_lead(findings):
             held.append(one)
-            bound = bound if _is_doubtful(one, mender.case) else min(bound, mender.tried + _AFTER)
-    likely = [one for one in held if not _is_doubtful(one, mender.case)]
+            bound = bound if one.is_doubtful(mender.case) else min(bound, mender.tried + _AFTER)
+    likely = [one for one in held if not one.is_doubtful(mender.case)]
     return sorted(likely or held, key=lambda one: len(one.unlisted))
-
-
-def _is_doubtful(held: Held, case: KernelCase) -> bool:
-    """Whether a change brings a number that is an extent at some size, and may hold for it alone; makes a wave do
-    what others should; or turns a sum into a XOR, which brings back what lies too far away."""
-    if held.longer or held.edit.rewrite.text == "^":
-        return True
-    extents = {value for size in case.sizes for value in size.values()}
-    return any(
-        int(number) in extents for number in re.findall(r"(?<![\w.])\d{1,9}\b(?!\.)", held.edit.rewrite.text)
-    )
 
 
 def mend(

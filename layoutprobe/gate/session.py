@@ -29,7 +29,8 @@ from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.gate import CheckResult, Hunt, KernelVerdict, Mending, Pictures
 
 if TYPE_CHECKING:
-    from layoutprobe.gate.mending import Held, Mender
+    from layoutprobe.gate.holding import Held
+    from layoutprobe.gate.mending import Mender
 
 
 def check_kernel(

@@ -679,6 +679,7 @@ SMALL = (
         "using at_t = int;\n"
         "void f(at_t m, at_t m_len, at_t k, at_t k_len) { const bool valid = m < m_len && k < k_len; g(valid); }",
     ),
+    ("(n + 15) >> 4", "n >> 4", "unsigned f(unsigned n) { return (n + 15) >> 4; }"),
     ("add<0x141>(v)", "add<0x140>(v)", "int f(int v) { v = add<0x141>(v); return v; }"),
     (
         "4 * v + lane / 16",

@@ -1,0 +1,49 @@
+"""A change of the source with which everything holds, and how far it is believed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from layoutprobe.checks import numerics
+from layoutprobe.gate.source_edits import SourceEdit
+from layoutprobe.manifest.model import KernelCase
+from layoutprobe.report.finding import Finding
+from layoutprobe.report.gate import Unlisted
+
+
+class Held(Struct, frozen=True):
+    """A change with which everything holds at the manifest's sizes.
+
+    Attributes:
+        edit: the change.
+        unlisted: what goes wrong with it at others.
+        longer: some wave has several times as much to do with it.
+        in_loop: it is of the head of a loop.
+    """
+
+    edit: SourceEdit
+    unlisted: tuple[Unlisted, ...]
+    longer: bool = False
+    in_loop: bool = False
+
+    def may_lead(self, findings: Sequence[Finding]) -> bool:
+        """Nothing goes wrong at other sizes, or nothing but what a right kernel may have: it bears no larger size.
+        What mends values by chance goes wrong in values there, or as it did."""
+        kinds = {numerics.NAME, *(found.check for found in findings)}
+        return not any(one.rule.partition("/")[0] in kinds for one in self.unlisted)
+
+    def is_doubtful(self, case: KernelCase) -> bool:
+        """Whether it brings a number that is an extent at some size, and may hold for it alone; makes a wave do what
+        others should; turns a sum into a XOR, which brings back what lies too far away; or has a loop go further, as
+        more passes may do what is left out."""
+        rewrite = self.edit.rewrite
+        if self.longer or rewrite.text == "^" or (self.in_loop and rewrite.text.lstrip().startswith("+")):
+            return True
+        extents = {value for size in case.sizes for value in size.values()}
+        return any(
+            int(number) in extents
+            for number in re.findall(r"(?<![\w.])\d{1,9}\b(?!\.)", self.edit.rewrite.text)
+        )
