@@ -6,7 +6,7 @@ finding it goes back through what gives names their values, and in the end to ev
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import count, islice
@@ -86,7 +86,7 @@ class SourceEdits:
         for kind in KINDS:
             found = rewrites(spot, kind)
             if kind == "numbers":  # a statement has many; the one that an instruction has is beside it
-                near = sorted(found, key=lambda one: abs(one.start - place.offset))
+                near = _in_turn(found, place.offset)
                 found = [replace(one, rank=early.rank) for one, early in zip(near, found, strict=True)]
             for rewrite in found:
                 before = rewrite.start < place.offset
@@ -167,6 +167,16 @@ class SourceEdits:
             for file, there in self.sources.items():
                 for body in _body(there, name):
                     yield _Near(here.far + _DEFINED + next(steps) * _FARTHER / 4, file, there, body, 0)
+
+
+def _in_turn(found: Sequence[Rewrite], offset: int) -> list[Rewrite]:
+    """Of all numbers the two likeliest changes first, from a place in the text on; then two more of each."""
+    often, turns = Counter[int](), list[int]()
+    for one in found:
+        turns.append(often[one.start] // 2)
+        often[one.start] += 1
+    order = sorted(range(len(found)), key=lambda n: (turns[n], abs(found[n].start - offset)))
+    return [found[n] for n in order]
 
 
 def _in_function(source: Source, at: int) -> bool:
