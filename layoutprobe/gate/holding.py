@@ -37,10 +37,8 @@ class Held(Struct, frozen=True):
 
     def is_doubtful(self, case: KernelCase) -> bool:
         """Whether it brings a number that is an extent at some size, and may hold for it alone; makes a wave do what
-        others should; turns a sum into a XOR, which brings back what lies too far away; or has a loop go further, as
-        more passes may do what is left out."""
-        rewrite = self.edit.rewrite
-        if self.longer or rewrite.text == "^" or (self.in_loop and rewrite.text.lstrip().startswith("+")):
+        others should; or has a loop go further, as more passes may do what is left out."""
+        if self.longer or (self.in_loop and self.edit.rewrite.text.lstrip().startswith("+")):
             return True
         extents = {value for size in case.sizes for value in size.values()}
         return any(

@@ -88,6 +88,8 @@ class SourceEdits:
             if kind == "numbers":  # a statement has many; the one that an instruction has is beside it
                 near = _in_turn(found, place.offset)
                 found = [replace(one, rank=early.rank) for one, early in zip(near, found, strict=True)]
+            if finding.name.endswith("out-of-bounds"):  # a XOR brings any address back, whatever is wrong
+                found = [one for one in found if one.text != "^"]
             for rewrite in found:
                 before = rewrite.start < place.offset
                 rank = far + rewrite.rank - order.get(kind, 0.0) + before * _BEFORE
