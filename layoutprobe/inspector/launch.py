@@ -19,8 +19,9 @@ from layoutprobe import arch as targets
 from layoutprobe.backends.base import Buffer, WatchedBackend
 from layoutprobe.checks.registry import check_names, find_check
 from layoutprobe.codeobj.model import Argument as Declared
+from layoutprobe.codeobj.parameters import signature_of
 from layoutprobe.errors import UsageError
-from layoutprobe.gate.build import compiled
+from layoutprobe.gate.build import Built, compiled
 from layoutprobe.gate.session import check_kernel
 from layoutprobe.inspector.inspect import Inspection, opened
 from layoutprobe.manifest.binding import DTYPES
@@ -120,8 +121,9 @@ def launch(
         arches=(arch or targets.DEFAULT,), grid=_extent(grid, "grid"), block=_extent(block, "block"),
         dynamic_lds=Expression.of(dynamic_lds), arguments=(), contract=NoContract(), sizes=({},),
     )  # fmt: skip
-    found = compiled(case, case.arches[0]).kernel
-    named = _named(found.explicit_args, arrays, found.name)
+    built = compiled(case, case.arches[0])
+    found = built.kernel
+    named = _named(built, arrays)
     arguments = tuple(_argument(name, declared, value) for name, declared, value in named)
     made = opened(LaunchedKernel, replace(case, name=found.name, arguments=arguments), backend=backend)
     made.result = _result(made, {name: value for name, _, value in named})
@@ -152,20 +154,22 @@ def _like(values: NDArray[Any], given: NDArray[Any]) -> NDArray[Any]:
     return values.astype(given.dtype).reshape(given.shape)
 
 
-def _named(
-    declared: Sequence[Declared], given: Sequence[Given] | Mapping[str, Given], kernel: str
-) -> list[tuple[str, Declared, Given]]:
-    """Name, declaration and value of each argument.
+def _named(built: Built, given: Sequence[Given] | Mapping[str, Given]) -> list[tuple[str, Declared, Given]]:
+    """Name, declaration and value of each argument; of a structure debug information alone has the name.
 
     Raises:
         UsageError: there are more or fewer than the kernel has, or others.
     """
-    names = [argument.name or f"argument{at}" for at, argument in enumerate(declared)]
+    declared = built.kernel.explicit_args
+    signature = signature_of(built.code, built.kernel)
+    parameters = signature.parameters if signature else ()
+    told = [one.name for one in parameters] if len(parameters) == len(declared) else [""] * len(declared)
+    names = [one.name or told[at] or f"argument{at}" for at, one in enumerate(declared)]
     values = given if isinstance(given, Mapping) else dict(zip(names, given, strict=False))
     if set(values) != set(names) or len(given) != len(names):
         raise UsageError(
             "the arguments are not the kernel's",
-            where={"kernel": kernel},
+            where={"kernel": built.kernel.name},
             expected=", ".join(names) or "none",
             observed=", ".join(map(str, given)) if isinstance(given, Mapping) else f"{len(given)} arguments",
         )

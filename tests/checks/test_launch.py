@@ -192,3 +192,17 @@ def test_what_does_not_fit_is_refused(
     for grid in (0, (1, 1, 1, 1), ()):
         with pytest.raises(UsageError, match="no grid"):
             layoutprobe.launch(path, [*numbers(), 2.5, 3], grid, 64)
+
+
+def test_a_structure_is_given_by_the_name_that_the_source_has(tmp_path: Path) -> None:
+    """A code object names no structure that is passed by value; debug information does."""
+    source = tmp_path / "scale.hip"
+    source.write_text(
+        "#include <hip/hip_runtime.h>\nstruct P { int n; float a; };\n"
+        'extern "C" __global__ void scale(float* x, P p) {\n'
+        "  if (threadIdx.x < p.n) x[threadIdx.x] *= p.a;\n}\n"
+    )
+    x = np.arange(8, dtype=np.float32)
+    p = np.array([(4, 2.0)], dtype=[("n", "i4"), ("a", "f4")])[0]
+    run = layoutprobe.launch(source, {"x": x, "p": p}, grid=1, block=8)
+    assert run.arrays["x"].tolist() == [0, 2, 4, 6, 4, 5, 6, 7]
