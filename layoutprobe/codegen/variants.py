@@ -343,6 +343,7 @@ def _begins(source: Source, first: int, last: int) -> bool:
     """Whether a part is more than an expression: a statement's head, a declaration, a parameter."""
     words = source.tokens[first : min(first + 2, last)]
     parameter = last - 1 in _declared(source) and source.tokens[last].text in (",", ")")
+    parameter |= first in _declared(source) and last > first + 1  # `b(Bt, n)` of `Buffer a(A, m), b(Bt, n)`
     return (
         parameter
         or words[0].text

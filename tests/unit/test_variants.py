@@ -194,6 +194,17 @@ def test_neither_arguments_of_templates_nor_lambdas_are_chosen(
     assert (region and LAMBDAS[region.start : region.end]) == chosen
 
 
+def test_of_what_is_constructed_beside_something_else_arguments_alone_are_chosen() -> None:
+    text = "void f(float* x, int m, int n) {\n  const Buffer a(x, m * 2), b(x, n * 2);\n  g(a, b);\n}\n"
+    start = text.index("b(x")
+    whole = Rewrite(start, start + len("b(x, n * 2)"), "x", "terms")
+    part = Rewrite(text.index("2);"), text.index("2);") + 1, "4", "numbers")
+    assert region_of(Source(text), whole) is None
+    region = region_of(Source(text), part)
+    assert region is not None
+    assert text[region.start : region.end] == "n * 2"
+
+
 def test_behind_a_broken_sentence_only_errors_that_name_one_change_count() -> None:
     """A brace that is lost leaves errors in all lines below it, whoever stands there."""
     broken = (frozenset({3}), "expected '}'")
