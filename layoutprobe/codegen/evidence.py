@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import permutations
 
 from msgspec.structs import replace
 
@@ -176,6 +177,12 @@ def limits(spot: Spot) -> Iterator[Rewrite]:
             known = inside and inside <= spot.heads and inside.isdisjoint(free_words(spot.text(left)))
             if known and text != spot.text(right) and not (plain and text in spot.names):
                 yield replace(spot.replace(right.first, right.last, text, "limits"), rank=1.0 * plain)
+    for one, other in permutations(
+        own, _SIDES
+    ):  # a triangle: `row < n && col <= row` for `row < n && col < n`
+        if spot.text(one.parts[1]) == spot.text(other.parts[1]):
+            text = f"{spot.text(one.parts[0])} <= {spot.text(other.parts[0])}"
+            yield replace(spot.replace(one.first, one.last, text, "limits"), rank=0.3)
 
 
 def _compares(spot: Spot, node: Node) -> bool:

@@ -680,6 +680,11 @@ SMALL = (
         "void f(at_t m, at_t m_len, at_t k, at_t k_len) { const bool valid = m < m_len && k < k_len; g(valid); }",
     ),
     ("(n + 15) >> 4", "n >> 4", "unsigned f(unsigned n) { return (n + 15) >> 4; }"),
+    (
+        "row < n && col <= row",
+        "row < n && col < n",
+        "void f(float* c, int row, int col, int n) { if (row < n && col <= row) c[row * n + col] = 0; }",
+    ),
     ("add<0x141>(v)", "add<0x140>(v)", "int f(int v) { v = add<0x141>(v); return v; }"),
     (
         "4 * v + lane / 16",
