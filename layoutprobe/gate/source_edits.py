@@ -172,13 +172,15 @@ class SourceEdits:
 
 
 def _in_turn(found: Sequence[Rewrite], offset: int) -> list[Rewrite]:
-    """Of all numbers the two likeliest changes first, from a place in the text on; then two more of each."""
+    """Changes of numbers: those nearest to a place in the text first; where none is known, the two likeliest of each
+    number, then two more of each."""
+    if offset:
+        return sorted(found, key=lambda one: abs(one.start - offset))
     often, turns = Counter[int](), list[int]()
     for one in found:
         turns.append(often[one.start] // 2)
         often[one.start] += 1
-    order = sorted(range(len(found)), key=lambda n: (turns[n], abs(found[n].start - offset)))
-    return [found[n] for n in order]
+    return [found[n] for n in sorted(range(len(found)), key=lambda n: turns[n])]
 
 
 def _in_function(source: Source, at: int) -> bool:
