@@ -19,7 +19,7 @@ from layoutprobe.codegen.expressions import (
     split,
     terms,
 )
-from layoutprobe.codegen.scope import FUNCTION, declarations
+from layoutprobe.codegen.scope import FUNCTION, declarations, declared_in
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.tree import Node
 
@@ -57,7 +57,7 @@ def terms_more(spot: Spot) -> Iterator[Rewrite]:
 
 def _sums(spot: Spot) -> Iterator[tuple[int, int]]:
     """Sums of integers that are assigned."""
-    for tree in spot.tree.parts if spot.tree.kind == "list" else (spot.tree,):
+    for tree in spot.pieces:
         assigned = spot.assignment(tree)
         if assigned is not None and assigned[2].kind == "sum" and "real" not in spot.sorts(assigned[2]):
             yield assigned[2].first, assigned[2].last
@@ -212,7 +212,7 @@ def _joined(spot: Spot, tree: Node, kind: str, assigned: str) -> Iterator[str]:
 
 def operands(spot: Spot) -> Iterator[Node]:
     """What may get a term or factor: terms, sides of comparisons, what is assigned. A parameter is none."""
-    declared = {i for i, _ in declarations(spot.source)}
+    declared = declared_in(spot.source)
     for node in spot.tree.walk():
         for nth, part in enumerate(node.parts):
             joins = node.kind in ("sum", "comparison", "choice", "call") or (

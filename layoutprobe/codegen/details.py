@@ -23,7 +23,7 @@ def masks(spot: Spot) -> Iterator[Rewrite]:
         if node.kind in ("shift", "product") and quotient and "integer" in spot.sorts(node):
             first = spot.start(node)
             text = spot.source.slice(first, node.last)
-            asked = list(dict.fromkeys(f"& {mask}" for mask in _MASK.findall(_function(spot))))[:_MOST_MASKS]
+            asked = list(dict.fromkeys(f"& {mask}" for mask in _MASK.findall(spot.body)))[:_MOST_MASKS]
             bits = (*asked, "& 1", "& 3", "& 7") if node.kind == "shift" else ("% 2", "% 4", "% 8")
             for nth, part in enumerate(bits):
                 yield replace(spot.replace(first, node.last, f"({text} {part})", "masks"), rank=0.2 * nth)
@@ -35,11 +35,6 @@ def masks(spot: Spot) -> Iterator[Rewrite]:
 
 _MASK = re.compile(r"&\s*(0[xX][0-9a-fA-F]{1,8}[uU]?|15|255)\b")
 _MOST_MASKS = 2
-
-
-def _function(spot: Spot) -> str:
-    """The text of the function."""
-    return spot.source.slice(spot.function.start, spot.function.stop)
 
 
 def scaled_down(spot: Spot) -> Iterator[Rewrite]:
@@ -68,7 +63,7 @@ _QUOTIENT = re.compile(r"(?:return\s+)?([\w.]+)\s*/\s*(\d{1,4})\s*%\s*(\d{1,4})"
 def bytes_of_lanes(spot: Spot) -> Iterator[Rewrite]:
     """`(lane ^ 16) << 2` for `lane ^ 16` where a permutation of lanes takes it, which counts in bytes."""
     asked = _PERMUTED.findall(spot.source.text)
-    for tree in spot.tree.parts if spot.tree.kind == "list" else (spot.tree,):
+    for tree in spot.pieces:
         assigned = spot.assignment(tree)
         if assigned is None or not asked:
             continue
@@ -221,7 +216,7 @@ def clamps(spot: Spot) -> Iterator[Rewrite]:
 def _ends_of_shares(spot: Spot) -> Iterator[Rewrite]:
     """`begin + run < K ? begin + run : K` for `begin + run`: the last share is smaller."""
     extents = [name for name, one in spot.names.items() if len(name) == 1 and one.sort == "integer"]
-    for tree in spot.tree.parts if spot.tree.kind == "list" else (spot.tree,):
+    for tree in spot.pieces:
         value = tree.parts[-1] if tree.kind == "assignment" and spot.operator(tree, 1) == "=" else None
         ends = value is not None and _END.search(spot.source.tokens[tree.parts[0].last - 1].text)
         if value is not None and ends and value.kind == "sum":
@@ -264,7 +259,7 @@ def _is_row(spot: Spot, node: Node) -> bool:
 
 def _bounds_of(spot: Spot, text: str) -> list[str]:
     """What the function compares an expression with."""
-    function = spot.source.slice(spot.function.start, spot.function.stop)
+    function = spot.body
     return re.findall(
         rf"(?<![\w.+*-] ){re.escape(text)} (?:<|>=) (?:\(\w+\)\s*)?([A-Za-z_][\w.]*)\b(?! *[*+(])", function
     )
@@ -272,7 +267,7 @@ def _bounds_of(spot: Spot, text: str) -> list[str]:
 
 def _extents_of(spot: Spot, text: str) -> list[str]:
     """What it is compared with, or may be: bounds of others, those first whose letter it begins with."""
-    function = spot.source.slice(spot.function.start, spot.function.stop)
+    function = spot.body
     own = _bounds_of(spot, text)
     found = dict.fromkeys(own)
     if not text.isidentifier():

@@ -62,7 +62,7 @@ def _only_set(spot: Spot, member: str) -> bool:
 
 def extremes(spot: Spot) -> Iterator[Rewrite]:
     """`fmaxf(top[g], peak)` for `peak`, which becomes `top[g]`; `top[g] = now;` where that is never set."""
-    for tree in spot.tree.parts if spot.tree.kind == "list" else (spot.tree,):
+    for tree in spot.pieces:
         assigned = spot.assignment(tree)
         if assigned is not None and assigned[0] == "=":
             yield from _extremes(spot, *assigned[1:])
@@ -102,7 +102,7 @@ def strides(spot: Spot) -> Iterator[Rewrite]:
     bounds = dict(
         re.findall(
             r"\b(\w+)\s*<\s*([A-Za-z_][\w:.]*)\s*;",
-            spot.source.slice(spot.function.start, spot.function.stop),
+            spot.body,
         )
     )
     for node in sums:
@@ -111,9 +111,7 @@ def strides(spot: Spot) -> Iterator[Rewrite]:
             for part, text in zip(node.parts, texts, strict=True):
                 if bounds.get(text) != bound and part.kind in ("leaf", "group") and bound in spot.names:
                     yield spot.behind(part.last - 1, f" * {bound}", "strides")
-    numbers = Counter(
-        re.findall(r"[*/]\s*(2|4|8|16|32|64)\b", spot.source.slice(spot.function.start, spot.function.stop))
-    )
+    numbers = Counter(re.findall(r"[*/]\s*(2|4|8|16|32|64)\b", spot.body))
     inside = [part for node in spot.tree.walk() if node.kind == "index" for part in node.parts]
     for nth, (number, _) in enumerate(numbers.most_common(2)):
         for part in (*operands(spot), *inside):

@@ -108,6 +108,16 @@ class Spot(Struct, frozen=True, dict=True):
         """The statement's expressions."""
         return parse(self.source, self.within)
 
+    @property
+    def pieces(self) -> Sequence[Node]:
+        """What stands between the commas of the statement, as several names are declared in one."""
+        return self.tree.parts if self.tree.kind == "list" else (self.tree,)
+
+    @property
+    def body(self) -> str:
+        """The text of the function around it."""
+        return self.source.slice(self.function.start, self.function.stop)
+
     @cached_property
     def function(self) -> range:
         """Tokens of the function around it."""

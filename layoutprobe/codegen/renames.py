@@ -11,7 +11,7 @@ from math import log1p
 from msgspec.structs import replace
 
 from layoutprobe.codegen.expressions import Known, Rewrite, Spot
-from layoutprobe.codegen.scope import BUILTIN, FUNCTION, Operand, declarations
+from layoutprobe.codegen.scope import BUILTIN, FUNCTION, Operand, declared_in
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.tree import ASSIGNMENTS
 
@@ -42,7 +42,7 @@ _NEXT = 0.6
 def _own(spot: Spot) -> Iterator[Operand]:
     """Names of the statement that it does not declare; and numbers in place of which a name may be meant."""
     tokens = spot.source.tokens
-    declared = {i for i, _ in declarations(spot.source)}
+    declared = declared_in(spot.source)
     yield from (one for one in spot.scope.operands if one.first in spot.within and one.first not in declared)
     for i in spot.within:
         if tokens[i].kind == "number" and re.fullmatch(r"\d+u?", tokens[i].text):
@@ -148,7 +148,7 @@ def _last(one: Operand) -> str:
 
 def exchanges(spot: Spot) -> Iterator[Rewrite]:
     """Two names exchanged wherever they stand in the statement, or two such pairs at once: H with S, h with s."""
-    tokens, declared = spot.source.tokens, {i for i, _ in declarations(spot.source)}
+    tokens, declared = spot.source.tokens, declared_in(spot.source)
     own = [
         one
         for one in spot.scope.operands

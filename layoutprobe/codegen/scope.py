@@ -262,6 +262,12 @@ def declarations(source: Source) -> tuple[tuple[int, str], ...]:
     return tuple(_declarations(source))
 
 
+@lru_cache(maxsize=32)
+def declared_in(source: Source) -> frozenset[int]:
+    """Tokens that declare a name."""
+    return frozenset(i for i, _ in declarations(source))
+
+
 def _declarations(source: Source) -> Iterator[tuple[int, str]]:
     tokens, begin = source.tokens, 0
     sort = ""  # of what is declared together, without what makes one of them a pointer
@@ -405,7 +411,7 @@ def _operands(
     source: Source, within: range, sorts: dict[str, str], members: dict[str, str]
 ) -> Iterator[Operand]:
     tokens = source.tokens
-    named = {i for i, _ in declarations(source)}
+    named = declared_in(source)
     i = within.start
     while i < within.stop:
         last = i + 1

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
-from functools import lru_cache
 from itertools import pairwise
 
 from msgspec import Struct
 
 from layoutprobe.codegen.expressions import Rewrite
 from layoutprobe.codegen.macros import Macro, macros, source_at
-from layoutprobe.codegen.scope import BEFORE_BODY, declarations
+from layoutprobe.codegen.scope import BEFORE_BODY, declared_in
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.tree import template_end
 
@@ -306,12 +305,7 @@ def _is_extent(source: Source, at: int) -> bool:
     opened = source.parent[at]
     while opened > 0 and source.tokens[opened - 1].text == "]":
         opened = source.partner.get(opened - 1, 0)
-    return opened > 0 and source.tokens[opened].text == "[" and (opened - 1) in _declared(source)
-
-
-@lru_cache(maxsize=32)
-def _declared(source: Source) -> frozenset[int]:
-    return frozenset(i for i, _ in declarations(source))
+    return opened > 0 and source.tokens[opened].text == "[" and (opened - 1) in declared_in(source)
 
 
 _HEAD = 3
@@ -342,8 +336,8 @@ def _is_target(source: Source, at: int, end: int) -> bool:
 def _begins(source: Source, first: int, last: int) -> bool:
     """Whether a part is more than an expression: a statement's head, a declaration, a parameter."""
     words = source.tokens[first : min(first + 2, last)]
-    parameter = last - 1 in _declared(source) and source.tokens[last].text in (",", ")")
-    parameter |= first in _declared(source) and last > first + 1  # `b(Bt, n)` of `Buffer a(A, m), b(Bt, n)`
+    parameter = last - 1 in declared_in(source) and source.tokens[last].text in (",", ")")
+    parameter |= first in declared_in(source) and last > first + 1  # `b(Bt, n)` of `Buffer a(A, m), b(Bt, n)`
     return (
         parameter
         or words[0].text
