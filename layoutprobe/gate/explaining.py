@@ -44,11 +44,14 @@ class Explainer(Struct):
 
     def __call__(self, tally: Tally, results: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
         """The results of all checks, explained."""
-        still = _unexplained(results, () if _orders_workgroups(tally) else _MEETING)
+        meeting = () if _orders_workgroups(tally) else _MEETING
+        disordered = _disordered(results, meeting)
+        still = _unexplained(results, meeting, disordered)
         if not still or not isinstance(tally.backend, EmulatorBackend) or tally.endless:
             return tuple(results)
         told = diagnosed(
-            lambda: self._otherwise(tally, still) or self._told(tally, still), lambda why: _noted(still, why)
+            lambda: self._otherwise(tally, still) or self._told(tally, still, disordered),
+            lambda why: _noted(still, why),
         )
         return tuple(
             replace(result, findings=tuple(told.get(id(found), found) for found in result.findings))
@@ -59,12 +62,13 @@ class Explainer(Struct):
         """Those of what comes from nowhere, where the source is right when it is compiled otherwise."""
         return otherwise_compiled(tally, self.mender.judge, still) if self.mender is not None else {}
 
-    def _told(self, tally: Tally, still: Sequence[Finding]) -> dict[int, Finding]:
+    def _told(self, tally: Tally, still: Sequence[Finding], disordered: bool) -> dict[int, Finding]:
         """Finding (by identity) -> the same with what mends it."""
         trials, stopped = trials_of(tally, still)
         of_values = any(found.rule.check == numerics.NAME for found in still)
-        # A run that ends early goes on with any instruction that leads elsewhere: only the source tells.
-        whole = trials is not None and not trials.first.unseen
+        # A run that ends early goes on with any instruction that leads elsewhere, and in one whose waves race another
+        # instruction changes who comes first: only the source tells, as with it every check has to hold.
+        whole = trials is not None and not trials.first.unseen and (of_values or not disordered)
         mended = mended_by(trials, of_values=of_values) if trials is not None and whole else ()
         if edits := self._of_source(tally, trials, still, mended):  # the others follow from it (`causes.py`)
             return {id(still[0]): _told(still[0], edits, len(tally.case.sizes))}
@@ -113,26 +117,35 @@ def _orders_workgroups(tally: Tally) -> bool:
 _FENCES = ("buffer_gl", "buffer_inv", "buffer_wb", "global_inv", "global_wb")
 
 
-def _unexplained(results: Sequence[CheckResult], meeting: Sequence[str]) -> list[Finding]:
-    """Findings of which a single change may be the cause, and which do not name it already.
+def _disordered(results: Sequence[CheckResult], meeting: Sequence[str]) -> bool:
+    """Whether waves have a wrong order that follows from nothing else.
 
     Args:
         results: of all checks.
         meeting: names of races that come of a wrong address.
     """
-    judged = linked(results)
-    pairs = [
-        pair
-        for result, known in zip(results, judged, strict=True)
-        for pair in zip(result.findings, known.findings, strict=True)
-        if result.check in _OF_VALUES or pair[0].name in meeting
-    ]
-    disordered = any(
+    return any(
         one.follows is None and one.name not in meeting
-        for result in judged
+        for result in linked(results)
         if result.check in _OF_ORDER
         for one in result.findings
     )
+
+
+def _unexplained(results: Sequence[CheckResult], meeting: Sequence[str], disordered: bool) -> list[Finding]:
+    """Findings of which a single change may be the cause, and which do not name it already.
+
+    Args:
+        results: of all checks.
+        meeting: names of races that come of a wrong address.
+        disordered: waves have a wrong order.
+    """
+    pairs = [
+        pair
+        for result, known in zip(results, linked(results), strict=True)
+        for pair in zip(result.findings, known.findings, strict=True)
+        if result.check in _OF_VALUES or pair[0].name in meeting
+    ]
     return [
         found
         for found, known in pairs

@@ -5,7 +5,8 @@ registers, LDS, scratch, and of global memory the allocations alone. Then the pr
 behaviour traps.
 
 Parts: moves (every load and store, with wild addresses), programs (random legal ones), corrupted (kernels with
-random bytes of their code changed), matrices; broken: moves, with a check of addresses that lets by too much.
+random bytes of their code changed), matrices, backwards (loads that count down); broken: moves, with a check of
+addresses that lets by too much.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 from emulator_gemm.kernels import KERNELS, make_launch
 from oracle.families import MEMORY
 
+from layoutprobe.backends.base import Buffer, Launch
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.codeobj.elf import load
 from layoutprobe.engine.native import interpreter, library
@@ -29,6 +31,7 @@ from layoutprobe.engine.native.engine import NativeEngine
 from layoutprobe.engine.native.interpreter import Interpreter
 from layoutprobe.engine.native.state import Ctx, Ins
 from layoutprobe.errors import ProbeError
+from layoutprobe.toolchain.compile import compile_hip
 from native import test_fuzz, test_matrices, test_moves
 
 GUARD = (Path(__file__).parent / "guard.c").read_text()
@@ -148,6 +151,27 @@ def _corrupted(count: int) -> None:
     print(f"{ended} of {count} ran to their end")
 
 
+BACKWARDS = """#include <hip/hip_runtime.h>
+extern "C" __global__ void backwards(const int* from, int* to, int count) {
+  int sum = 0;
+#pragma clang loop unroll(disable)
+  for (int i = count - 1; i >= 0; --i) sum += from[i * 32 + threadIdx.x];
+  to[threadIdx.x] = sum;
+}
+"""
+
+
+def _backwards(count: int) -> None:
+    """A loop that loads a matrix from its last row on: the next one lies before this one."""
+    path = Path(tempfile.mkdtemp(prefix="layoutprobe-")) / "backwards.hip"
+    path.write_text(BACKWARDS)
+    rows = np.arange(1000 * 32, dtype=np.int32).reshape(1000, 32)
+    args = (Buffer(rows), Buffer(np.zeros(32, np.int32)), np.int32(len(rows)))
+    code = load(compile_hip(path, target="gfx1151").data)
+    run = EmulatorBackend(engine=NativeEngine()).run(Launch(code, "backwards", (1, 1, 1), (32, 1, 1), args))
+    np.testing.assert_array_equal(run.buffers[1], rows.sum(axis=0))
+
+
 def _broken(count: int) -> None:
     folder = Path(tempfile.mkdtemp(prefix="layoutprobe-"))
     for path in library._SOURCES.iterdir():
@@ -166,6 +190,7 @@ PARTS: Mapping[str, Callable[[int], Any]] = {
     "programs": _programs,
     "corrupted": _corrupted,
     "matrices": _matrices,
+    "backwards": _backwards,
     "broken": _broken,
 }
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from examples import THOROUGH
 
-COUNTS = {"moves": 0, "programs": 3 * THOROUGH, "corrupted": 12 * THOROUGH, "matrices": 0}
+COUNTS = {"moves": 0, "programs": 3 * THOROUGH, "corrupted": 12 * THOROUGH, "matrices": 0, "backwards": 0}
 
 
 def _run(part: str, count: int = 0) -> subprocess.CompletedProcess[str]:

@@ -252,9 +252,10 @@ AI void tell_access(Wave *w, const Ins *i, Ctx *c, u32 n, mask ex, const Places 
 // matrix lie so far apart that the processor does not guess them.
 AI void foresee(const Wave *w, const Ins *i, Ctx *c, const Places *to) {
   u64 *last = &c->before[((u64)(i - c->program) * 8 + w->index) & 511], here = to->base + to->at[0], step = here - *last;
+  u64 next = (u64)c->arena + to->base + step;  // no pointer: it may step out of the arena, where a prefetch does nothing
   *last = here;
 #pragma clang loop unroll(full)
-  for (int l = 0; l < LANES; l += 4) __builtin_prefetch(c->arena + to->base + step + to->at[l]);
+  for (int l = 0; l < LANES; l += 4) __builtin_prefetch((const void *)(next + to->at[l]));
 }
 // k0, k1: what to add to addresses to have offsets in the arena.
 #define OFFSET ((u64)i->k[0] | (u64)i->k[1] << 32)
