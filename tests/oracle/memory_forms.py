@@ -140,7 +140,8 @@ def _flat(encoding: Encoding, name: str, image: Image, machine: Machine, rng: np
     pointers = (buffer_address(machine) + at).astype(np.uint64)
     shared = (at + (SHARED << 48)).astype(np.uint64)
     private = rng.integers(0, SCRATCH_BYTES - 47 - size, at.shape) // step * step + (PRIVATE << 48)
-    memory = rng.integers(0, 3, at.shape) if rng.integers(0, 4) else np.zeros(at.shape, np.int64)
+    # Lanes mean memories of their own, or all of a wave mean one.
+    memory = np.broadcast_to(rng.integers(0, 3, at.shape if rng.integers(0, 2) else (len(at), 1)), at.shape)
     pointers = np.choose(memory, [pointers, shared, private.astype(np.uint64)])
     image.v[ADDRESS] = pointers.astype(np.uint32)
     image.v[ADDRESS + 1] = (pointers >> np.uint64(32)).astype(np.uint32)

@@ -72,7 +72,7 @@ def _operands(inst: Inst, verb: str, size: int) -> tuple[Operand, Operand] | Non
 
 
 _PLACES = {
-    "ds": "if (!lds_at(w, i, c, i->k[0], {size}, ex, &at)) STOP(SLOW);",
+    "ds": "if (!lds_at(c, RV(0) + i->k[0], {size}, ex, &at)) STOP(SLOW);",
     "global": "int met = global_at(c, i, {address}(w, i), {size}, ex, 0, 1, &at);",
     "flat": "int met = global_at(c, i, {address}(w, i), {size}, ex, 0, 1, &at);",
     "buffer": "Reach r = reach(w, i, {size}, ex); if (!r.plain) STOP(SLOW);"

@@ -14,7 +14,7 @@ from layoutprobe.machine.memory import BASE_ADDRESS
 from layoutprobe.semantics.access import OLD_NAMES, WIDTHS, Width, older_width
 from layoutprobe.semantics.operands import constant_bits
 
-_WHOLE = ("lds", "global")
+_WHOLE = ("lds", "global", "flat")
 """Memories for which there is a way of their own for waves of which all lanes are active, and that nobody watches."""
 _MOVES = 1 << 31
 _BASE = -BASE_ADDRESS & 0xFFFF_FFFF_FFFF_FFFF
@@ -31,8 +31,8 @@ class Access(Struct, frozen=True):
         """The function: that of c/memory.h and c/buffer.h for the memory, with what is known of the access.
 
         Args:
-            space: "lds", "global", "buffer" or "scratch".
-            address: of global memory, what makes addresses.
+            space: "lds", "global", "flat", "buffer" or "scratch".
+            address: of global memory and flat, what makes addresses.
         """
         half = {None: "PLAIN", 0: "LOW", 1: "HIGH"}[self.width.half]
         how = f"SIGNED | {half}" if self.width.signed else half
@@ -98,7 +98,8 @@ def _lds(inst: Inst, access: Access, layout: Layout) -> Template | None:
 
 
 def _global(inst: Inst, access: Access, layout: Layout) -> Template | None:
-    """Flat accesses are such, too: what means LDS or scratch lies outside of every buffer, and goes to numpy."""
+    """Flat accesses are such, too, of which the address says which memory they mean."""
+    space = "flat" if inst.name.startswith("flat") else "global"
     address, base, data = inst.src[0], inst.src[-1], access.data_of(inst, 1)
     if data is None or address.kind != "v" or base.kind not in ("none", "s"):
         return None
@@ -106,11 +107,11 @@ def _global(inst: Inst, access: Access, layout: Layout) -> Template | None:
         return None
     add = (inst.mods.get("offset", 0) - BASE_ADDRESS) & 0xFFFF_FFFF_FFFF_FFFF
     reads, writes = access.moved(data)
-    form = access.form("global", "address_vv" if base.kind == "none" else "address_sv")
+    form = access.form(space, "address_vv" if base.kind == "none" else "address_sv")
     return Template(
         form.symbol,
         (layout.offset(address), data[0].index, layout.offset(base) if base.kind == "s" else 0),
-        (add & 0xFFFFFFFF, add >> 32),
+        (add & 0xFFFFFFFF, add >> 32, BASE_ADDRESS & 0xFFFFFFFF, BASE_ADDRESS >> 32),
         (address, base, *reads),
         writes,
         form=form,

@@ -264,9 +264,8 @@ AI void zero_lanes(Wave *w, u32 dst, u32 size, u32 how, mask lanes) {
   v_u32 keep = (v_u32)(how & LOW ? 0xffff0000u : how & HIGH ? 0xffffu : 0u);
   for (u32 j = 0; j < (size + 3) / 4; j++) put(w, dst + j, *(v_u32 *)vgpr(w, dst + j) & keep, lanes);
 }
-// LDS: o0 address. Addresses and offsets add up modulo 2**32, so that a base may count down from the offset.
-AI int lds_at(Wave *w, const Ins *i, Ctx *c, u32 offset, u32 size, mask ex, Places *places) {
-  v_u32 a = RV(0) + offset;
+// LDS: addresses and offsets add up modulo 2**32, so that a base may count down from the offset.
+AI int lds_at(const Ctx *c, v_u32 a, u32 size, mask ex, Places *places) {
   if (size > c->lds_size) return 0;
   v_u32 over = beyond(a, (u32)(c->lds_size - size));
   if (unlikely(ex == ~(mask)0 ? __builtin_reduce_or(over) : MASK(over != 0) & ex)) return 0;
@@ -306,7 +305,7 @@ AI u64 pair_of(Wave *w, u32 n, u32 l) { return (u64)vgpr(w, n)[l] | (u64)vgpr(w,
 // All lanes of a wave are active, and nobody asks what it does. That is so nearly always, and has ways of its own
 // (`whole`), in which there are no calls for which registers would have to be kept. Where it fails, the other is tried.
 #define UNWATCHED (EX == ~(mask)0 && !c->sieve && !i->told)
-// LDS: o1 number of the first data register; k0 offset, k1 second offset of the 2addr forms. See lds_at.
+// LDS: o0 address, o1 number of the first data register; k0 offset, k1 second offset of the 2addr forms. See lds_at.
 // Nobody takes part; observers are told of the others of the cohort.
 AI int idle(Wave *w, const Ins *i, Ctx *c, u32 count, u32 dwords) {
   for (u32 n = 0; n < count; n++) tell_access(w, i, c, n, 0, 0, LANES, 0, dwords);
@@ -317,7 +316,7 @@ AI int lds_load(Wave *w, const Ins *i, Ctx *c, int whole, u32 size, u32 how, u32
   if (!ex) return idle(w, i, c, count, 0);
   Places at[2];
   for (u32 n = 0; n < count; n++)
-    if (!lds_at(w, i, c, i->k[n], size, ex, &at[n]) || unlikely(any_undefined(c->lds_shadow, &at[n], size)) ||
+    if (!lds_at(c, RV(0) + i->k[n], size, ex, &at[n]) || unlikely(any_undefined(c->lds_shadow, &at[n], size)) ||
         !(whole || SIFT(lds, &at[n], size, READ, ex)))
       return 0;
   for (u32 n = 0; n < count; n++) {
@@ -331,7 +330,7 @@ AI int lds_store(Wave *w, const Ins *i, Ctx *c, int whole, u32 size, u32 how, u3
   if (!ex) return idle(w, i, c, count, (size + 3) / 4);
   Places at[2];
   for (u32 n = 0; n < count; n++)
-    if (!lds_at(w, i, c, i->k[n], size, ex, &at[n]) ||
+    if (!lds_at(c, RV(0) + i->k[n], size, ex, &at[n]) ||
         !(whole || SIFT(lds, &at[n], size, WRITTEN, ex)))
       return 0;
   for (u32 n = 0; n < count; n++) {

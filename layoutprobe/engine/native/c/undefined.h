@@ -27,7 +27,7 @@ int move_undefined(Wave *w, const Ins *i, Ctx *c) {
   if (has_bit(w->undef, 256 + address) && MASK(bits_of(w, c, address) != 0) & ex) return 0;
   Places at[2];
   for (u32 n = 0; n < places; n++)
-    if (!lds_at(w, i, c, i->k[n], size, ex, &at[n])) return 0;
+    if (!lds_at(c, RV(0) + i->k[n], size, ex, &at[n])) return 0;
   for (u32 n = 0; n < places; n++) {
     u32 first = store ? i->o[1 + n] : i->o[1] + n * registers;
     for (u32 r = first; r < first + registers; r++)
