@@ -222,6 +222,27 @@ def operands(spot: Spot) -> Iterator[Node]:
                 yield part
 
 
+def carried(spot: Spot) -> Iterator[Rewrite]:
+    """What is summed up times a factor that the function has: `total = total * keep + part` for `total + part`."""
+    for tree in spot.pieces:
+        assigned = spot.assignment(tree)
+        if assigned is None:
+            continue
+        sign, target, value = assigned
+        own = {spot.text(part) for node in value.walk() for part in (node, *node.parts)}
+        real = [name for name, known in spot.names.items() if known.sort == "real" and not name.isupper()]
+        for name in [one for one in real if one not in own][:_MOST_CARRIED]:
+            first = value.parts[0] if value.kind == "sum" else value
+            if sign == "+=":
+                text = f"{spot.text(target)} = {spot.text(target)} * {name} + {spot.text(value)}"
+                yield spot.replace(target.first, value.last, text, "carried")
+            elif sign == "=" and spot.text(first) == spot.text(target) and first is not value:
+                yield spot.behind(first.last - 1, f" * {name}", "carried")
+
+
+_MOST_CARRIED = 4
+
+
 def units(spot: Spot) -> Iterator[Rewrite]:
     """A term in other units: over a constant that is a factor or divisor elsewhere, or times it."""
     names = [

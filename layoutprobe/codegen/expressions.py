@@ -8,7 +8,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from layoutprobe.codegen.scope import BUILTIN, Outer, Scope, declarations, idle, scope, sort_of
+from layoutprobe.codegen.scope import BUILTIN, Outer, Scope, declarations, idle, is_headed, scope, sort_of
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.tree import BINDING, Node, forest, parse
 
@@ -303,8 +303,7 @@ def function_around(source: Source, index: int) -> range:
     """Tokens from a function's head to its end; of a file without blocks, all."""
     block, found = source.block_around(index), None
     while block is not None:
-        headed = block[0] > 0 and source.tokens[block[0] - 1].text == ")"
-        found = block if headed or found is None else found
+        found = block if is_headed(source, block[0]) or found is None else found
         block = source.block_around(block[0])
     if found is None:
         return range(len(source.tokens))

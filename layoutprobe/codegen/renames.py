@@ -122,8 +122,35 @@ def alike(one: str, other: str) -> bool:
     if len(mine) == len(theirs) == 1:
         return bool(heads) or (mine.isupper() and theirs.isupper())
     parts, rest = (re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", name) for name in (mine, theirs))
-    same = len(parts) == len(rest) and any(a == b for a, b in zip(parts, rest, strict=True))
-    return same or (len(mine) == len(theirs) and sum(a != b for a, b in zip(mine, theirs, strict=True)) == 1)
+    pairs = list(zip(parts, rest, strict=True)) if len(parts) == len(rest) else []
+    if any(a == b for a, b in pairs) or any({a.lower(), b.lower()} <= kin for a, b in pairs for kin in _KIN):
+        return True
+    return len(mine) == len(theirs) and sum(a != b for a, b in zip(mine, theirs, strict=True)) == 1
+
+
+_KIN = tuple(
+    frozenset(line.split())
+    for line in (
+        "row col column line",
+        "rows cols columns lines",
+        "width height depth",
+        "x y z",
+        "lo hi low high lower upper",
+        "first last begin end start stop",
+        "left right",
+        "src dst from to source target",
+        "in out input output",
+        "read write load store",
+        "old new prev previous cur current next",
+        "gate up down",
+        "head query key q k v",
+        "outer inner major minor",
+        "count index offset size length",
+        "group block tile wave lane thread warp",
+        "sum max peak top total",
+    )
+)
+"""Words of which one is taken for another."""
 
 
 def scalars(spot: Spot) -> Iterator[Rewrite]:

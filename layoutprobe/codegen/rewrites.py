@@ -12,7 +12,7 @@ from itertools import combinations, islice
 from msgspec import Struct
 from msgspec.structs import replace
 
-from layoutprobe.codegen.additions import around, barriers, factors, lacking, terms_more, units
+from layoutprobe.codegen.additions import around, barriers, carried, factors, lacking, terms_more, units
 from layoutprobe.codegen.companions import companions
 from layoutprobe.codegen.details import (
     both,
@@ -259,13 +259,21 @@ def _words(spot: Spot) -> Iterator[Rewrite]:
     for i in spot.within:
         for kin in _FAMILIES:
             if tokens[i].text in kin:
+                whole = tokens[i].text in _COORDINATES and tokens[i - 1].text in ("=", "+=")
                 others = (text for text in kin if text != tokens[i].text)
-                yield from (spot.replace(i, i + 1, text, "words") for text in others)
+                yield from (
+                    replace(spot.replace(i, i + 1, text, "words"), rank=-_WHOLE * whole) for text in others
+                )
 
 
+_COORDINATES = ("blockDim", "gridDim", "threadIdx", "blockIdx")
+_WHOLE = 1.5
+"""How much likelier one of these is taken for its like where a loop begins or goes on by it alone."""
 _FAMILIES = tuple(
     tuple(line.split())
     for line in (
+        "threadIdx blockIdx",
+        "blockDim gridDim",
         "true false",
         "fmaxf fminf",
         "max min",
@@ -281,8 +289,6 @@ _FAMILIES = tuple(
         "int unsigned",
         "int32_t uint32_t",
         "__low2float __high2float",
-        "threadIdx blockIdx",
-        "blockDim gridDim",
         "-INFINITY 0.0f",
         "INFINITY 0.0f",
         "0.0f 1.0f",
@@ -364,6 +370,7 @@ KINDS: Mapping[str, Kind] = {
     "both": Kind(both, 3.6, 0.3),
     "counts": Kind(counts, 3.4, 0.2),
     "around": Kind(around, 3.6, 0.1),
+    "carried": Kind(carried, 2.8, 0.2),
     "crossed": Kind(crossed, 3.6, 0.2),
     "stand_ins": Kind(stand_ins, 3.6, 0.2),
     "companions": Kind(companions, 2.9, 0.15),
@@ -449,7 +456,7 @@ def _all_of(text: str, group: Sequence[Rewrite]) -> Rewrite:
     new, at = "", start
     for one in group:
         new, at = new + text[at : one.start] + one.text, one.end
-    return Rewrite(start, end, new, group[0].kind, group[0].rank + _AT_ONCE)
+    return Rewrite(start, end, new, group[0].kind, min(one.rank for one in group) + _AT_ONCE)
 
 
 _AT_ONCE = 0.5

@@ -155,11 +155,11 @@ def _structure(source: Source, brace: int) -> str:
     if source.tokens[i].text == ">":
         i = next((j for j in range(i - 1, max(i - _ARGUMENTS, 0), -1) if source.tokens[j].text == "<"), 0) - 1
     named = i > 0 and source.tokens[i].kind == "name" and source.tokens[i].text not in _NO_STRUCTURES
-    return source.tokens[i].text if named else ""
+    return source.tokens[i].text if named and not is_headed(source, brace) else ""
 
 
 _ARGUMENTS = 12
-_NO_STRUCTURES = ("const", "else", "do", "noexcept", "override", "mutable")
+_NO_STRUCTURES = ("else", "do")
 
 
 def _own(source: Source, start: int, fields: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:
@@ -319,14 +319,25 @@ def _is_constructed(source: Source, opened: int) -> bool:
     ends = close + 1 < len(source.tokens) and source.tokens[close + 1].text in (";", ",")
     brace = source.parent[opened] if ends and close > opened + 1 else -1
     while brace > 0 and source.tokens[brace].text == "{" and not _structure(source, brace):
-        if source.tokens[brace - 1].text in BEFORE_BODY:
+        if is_headed(source, brace):
             return True
         brace = source.parent[brace]
     return False
 
 
-BEFORE_BODY = (")", "const", "noexcept", "mutable", "override")
+def is_headed(source: Source, brace: int) -> bool:
+    """Whether a block has a head with brackets: `load(int k) const {`, `[&](int k) -> float {`, `for (...) {`."""
+    texts = [token.text for token in source.tokens[max(brace - _LONGEST_RESULT, 0) : brace]]
+    if texts[-1:] and texts[-1] in _BEFORE_BODY:
+        return True
+    returns = len(texts) - 1 - texts[::-1].index("->") if "->" in texts else 0
+    return returns > 0 and texts[returns - 1] in _BEFORE_BODY and not {";", "{", "}"} & {*texts[returns:]}
+
+
+_BEFORE_BODY = (")", "const", "noexcept", "mutable", "override")
 """What may stand between the parameters of a function and its body."""
+_LONGEST_RESULT = 12
+"""Words of the type behind `->`, with it and what stands before."""
 
 
 def _ends_head(source: Source, close: int) -> bool:
@@ -343,15 +354,27 @@ def _holds_declarations(source: Source, i: int) -> bool:
     opened = source.parent[i]
     if opened > 0 and source.tokens[i - 1].text == "," and source.tokens[opened - 1].text == "for":
         return False
-    if opened >= 0 and source.tokens[i - 1].text == "<":  # a comparison
-        return False
-    if opened < 0 or source.tokens[opened].text != "(":
-        return opened < 0 and any(source.tokens[j].text == "template" for j in range(max(i - 12, 0), i))
+    if opened < 0 or source.tokens[opened].text != "(" or source.tokens[i - 1].text == "<":
+        return _is_parameter_of_template(source, i)
     close = source.partner.get(opened, len(source.tokens))
     follows = source.tokens[close + 1].text if close + 1 < len(source.tokens) else ""
     return follows in _BEHIND_PARAMETERS or (opened > 0 and source.tokens[opened - 1].text == "for")
 
 
+def _is_parameter_of_template(source: Source, i: int) -> bool:
+    """Whether a token begins one, of a structure's or function's: behind `template <`, or a comma there."""
+    opened = 0
+    for j in range(i - 1, max(i - _LONGEST_TEMPLATE, 0) - 1, -1):
+        text = source.tokens[j].text
+        if text in (";", "{", "}"):
+            return False
+        if text == "template":
+            return opened == 1
+        opened += (text == "<") - (text == ">")
+    return False
+
+
+_LONGEST_TEMPLATE = 60
 _BEHIND_PARAMETERS = ("{", "->", "const", "mutable", "noexcept", "override", ":")
 """What may follow them: of a constructor, what its members begin with."""
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from layoutprobe.codegen.expressions import Rewrite
 from layoutprobe.codegen.macros import Macro, macros, source_at
-from layoutprobe.codegen.scope import BEFORE_BODY, declared_in
+from layoutprobe.codegen.scope import declared_in, is_headed
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.tree import template_end
 
@@ -295,7 +295,7 @@ def _is_of_template(source: Source, i: int) -> bool:
 
 def _is_in_function(source: Source, statement: range) -> bool:
     block = source.block_around(statement.start)
-    while block is not None and source.tokens[block[0] - 1].text not in _BEFORE_BODY:
+    while block is not None and not is_headed(source, block[0]):
         block = source.block_around(block[0])
     return block is not None
 
@@ -309,7 +309,6 @@ def _is_extent(source: Source, at: int) -> bool:
 
 
 _HEAD = 3
-_BEFORE_BODY = frozenset((*BEFORE_BODY, "else", "do"))
 _CONSTANT = frozenset(("constexpr", "using", "typedef", "template", "static_assert", "namespace", "enum"))
 
 

@@ -19,7 +19,7 @@ from layoutprobe.checks import numerics
 from layoutprobe.codegen.expressions import Rewrite, Spot, function_around
 from layoutprobe.codegen.macros import macros
 from layoutprobe.codegen.rewrites import KINDS, rewrites
-from layoutprobe.codegen.scope import BEFORE_BODY, Outer, declarations, scope
+from layoutprobe.codegen.scope import Outer, declarations, is_headed, scope
 from layoutprobe.codegen.statements import Source
 from layoutprobe.gate.copies import SourceCopy
 from layoutprobe.gate.strides import numbers_told, scalars_for
@@ -186,7 +186,7 @@ def _in_turn(found: Sequence[Rewrite], offset: int) -> list[Rewrite]:
 def _in_function(source: Source, at: int) -> bool:
     """Whether a name is declared in a function, and not for all of a file, namespace or structure."""
     block = source.block_around(at)
-    while block is not None and block[0] and source.tokens[block[0] - 1].text not in BEFORE_BODY:
+    while block is not None and block[0] and not is_headed(source, block[0]):
         block = source.block_around(block[0])
     return block is not None and block[0] > 0
 

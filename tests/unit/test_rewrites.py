@@ -764,6 +764,38 @@ SMALL = (
         "void f(float* x, float* y) {\n  float *q = x, *r = y;\n  r += 1;\n  q += 2;\n  g(q, r); }",
     ),
     (
+        "total = total * keep + part",
+        "total = total + part",
+        "float total;\nvoid f(float part, float m) {\n"
+        "  const float keep = exp2f(m);\n  total = total * keep + part; }",
+    ),
+    (
+        "s = s * keep + part",
+        "s += part",
+        "void f(float part, float m) {\n  float s = 0, keep = m;\n  s = s * keep + part;\n  g(s, keep); }",
+    ),
+    (
+        "i / BN, n = i % BN",
+        "i / BK, n = i % BK",
+        "namespace n { template <int BM, int BN, int BK> struct P {\n"
+        "  template <typename T> void f(T& t, int* w) const {\n"
+        "    for (int i = 0; i < BN * BK; i += 32) {\n"
+        "      const int k = i / BN, n = i % BN;\n      t.at(n, k) = w[i];\n"
+        "    } } }; }",
+    ),
+    (
+        "i += gridDim.x",
+        "i += blockDim.x",
+        "void f(int n) { for (int i = blockIdx.x; i < n; i += gridDim.x) { g(i); } }",
+    ),
+    (
+        "done(v, col)",
+        "done(v, row)",
+        "void f(float v, int row, int n) {\n"
+        "  auto done = [&](float x, int c) { return x + n * c; };\n  int col = n * 3;\n"
+        "  g(row, col);\n  g(row * n + col, done(v, col)); }",
+    ),
+    (
         "turn ^= 1; } while",
         "} while",
         "void f(int k, int n) {\n  int turn = 0;\n  do { g(turn ^ 1); k += 4; turn ^= 1; } while (k < n);\n}",
@@ -936,6 +968,16 @@ def test_what_is_declared_together_has_its_own_sort_each() -> None:
     found = {source.tokens[i].text: sort for i, sort in declarations(source)}
     kinds = {"buf": "pointer", "best": "real", "at": "pointer", "p": "pointer", "n": "integer"}
     assert found == {**kinds, "i": "integer", "j": "integer"}
+
+
+@pytest.mark.parametrize(
+    "head", ["f(int k) const {", "f(int k) const noexcept {", "f(int k) -> float {", "f(int k) {"]
+)
+def test_a_function_begins_with_its_head(head: str) -> None:
+    """Whatever stands between its parameters and its body, and a block that it begins with is none."""
+    spot = spot_of(text := f"struct P {{ auto {head} for (;;) {{ x = k; }} }} }};", text.index("x = k"))
+    assert spot.body.startswith(f"auto {head}")
+    assert "k" in spot.names
 
 
 def test_variables_are_declared_with_braces_and_constructors() -> None:
