@@ -24,6 +24,11 @@ from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.tree import Node
 
 BARRIER = "__syncthreads();"
+_LESSER = (
+    "__builtin_amdgcn_wave_barrier", "__builtin_amdgcn_sched_barrier", "__builtin_amdgcn_fence", "__syncwarp",
+    "__threadfence", "__threadfence_block",
+)  # fmt: skip
+"""What orders the code of a wave, or what others see of it, and waits for nobody."""
 _MOST = 5
 """Terms that are tried for an index."""
 
@@ -335,9 +340,13 @@ _AXES = ("x", "y", "z")
 
 
 def barriers(spot: Spot) -> Iterator[Rewrite]:
-    """A barrier behind a statement or before it, and so with the blocks around it."""
+    """A barrier in place of one that holds back the compiler or a wave alone; behind a statement or before it, and so
+    with the blocks around it."""
     source = spot.source
     inside = function_around(source, spot.within.start)
+    for i in inside:
+        if source.tokens[i].text in _LESSER and source.tokens[i + 1].text == "(":
+            yield spot.replace(i, source.partner[i + 1] + 1, BARRIER.rstrip(";"), "barriers")
     first, last = spot.within.start, min(spot.within.stop, len(source.tokens) - 1)
     for _ in range(_BLOCKS):
         if not inside.start < first:

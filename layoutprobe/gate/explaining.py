@@ -18,7 +18,7 @@ from layoutprobe.gate.causes import linked
 from layoutprobe.gate.counterfactual import mended_by
 from layoutprobe.gate.holding import Held
 from layoutprobe.gate.levels import otherwise_compiled
-from layoutprobe.gate.mending import Mender, source_changes
+from layoutprobe.gate.mending import Mender, ordering, source_changes
 from layoutprobe.gate.plan import SIZES
 from layoutprobe.gate.tally import Tally
 from layoutprobe.gate.trying import Mended, Trials
@@ -47,11 +47,16 @@ class Explainer(Struct):
         meeting = () if _orders_workgroups(tally) else _MEETING
         disordered = _disordered(results, meeting)
         still = _unexplained(results, meeting, disordered)
-        if not still or not isinstance(tally.backend, EmulatorBackend) or tally.endless:
+        races = () if still else _unordered(results)
+        if not (still or races) or not isinstance(tally.backend, EmulatorBackend) or tally.endless:
             return tuple(results)
         told = diagnosed(
-            lambda: self._otherwise(tally, still) or self._told(tally, still, disordered),
-            lambda why: _noted(still, why),
+            lambda: (
+                self._otherwise(tally, still) or self._told(tally, still, disordered)
+                if still
+                else self._ordered(races)
+            ),
+            lambda why: _noted(still or races, why),
         )
         return tuple(
             replace(result, findings=tuple(told.get(id(found), found) for found in result.findings))
@@ -61,6 +66,14 @@ class Explainer(Struct):
     def _otherwise(self, tally: Tally, still: Sequence[Finding]) -> dict[int, Finding]:
         """Those of what comes from nowhere, where the source is right when it is compiled otherwise."""
         return otherwise_compiled(tally, self.mender.judge, still) if self.mender is not None else {}
+
+    def _ordered(self, races: Sequence[Finding]) -> dict[int, Finding]:
+        """The first race with the barrier that ends it; the others follow from it (`causes.py`)."""
+        if self.mender is None or not self.most or not self.mender.possible:
+            return {}
+        held = ordering(self.mender, races[0])
+        self.held = [held] if held is not None else []
+        return {id(races[0]): _with_barrier(races[0], self.mender.mended(one, "")) for one in self.held}
 
     def _told(self, tally: Tally, still: Sequence[Finding], disordered: bool) -> dict[int, Finding]:
         """Finding (by identity) -> the same with what mends it."""
@@ -155,6 +168,24 @@ def _unexplained(results: Sequence[CheckResult], meeting: Sequence[str], disorde
     ]
 
 
+def _unordered(results: Sequence[CheckResult]) -> list[Finding]:
+    """Races in LDS that follow from nothing else: a barrier may be what is missing."""
+    return [
+        found
+        for result, judged in zip(results, linked(results), strict=True)
+        for found, known in zip(result.findings, judged.findings, strict=True)
+        if result.check == _RACES and found.name in _WITHOUT_BARRIER and known.follows is None
+    ]
+
+
+def _with_barrier(found: Finding, barrier: Mended) -> Finding:
+    """A race that says which barrier ends it."""
+    what = f"{found.what}; {barrier.says} at {barrier.place.line} all is right"
+    return replace(
+        found, what=what, related=(*found.related, Related("computed by", barrier.place)), mended=True
+    )
+
+
 def _noted(still: Sequence[Finding], why: str) -> dict[int, Finding]:
     return {id(root): replace(root, hint=f"{root.hint}; {why}") for root in still}
 
@@ -163,7 +194,10 @@ _SHOWN = 3
 """Changes of the source that are named."""
 _OF_VALUES = (numerics.NAME, "operand-provenance", "epilogue", "swizzle", "lds-safety", "memory")
 """Checks of what an index, a factor or a bound may be behind."""
-_OF_ORDER = ("races", "waits")
+_RACES = "races"
+_WITHOUT_BARRIER = ("read-after-write", "write-after-read", "write-after-write", "buffer-in-use")
+"""Names of races in LDS that a barrier may end."""
+_OF_ORDER = (_RACES, "waits")
 """Checks after whose findings a store is where it is by the order of waves: no address or bound needs to be wrong."""
 _ALSO_DISORDERED = (numerics.NAME, "epilogue")
 """Checks of what an address may be behind all the same: two waves that do the same work race with each other."""

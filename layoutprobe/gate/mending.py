@@ -59,6 +59,8 @@ _SHARE = 0.7
 _AFTER = 40
 """Further changes that are tried once one holds: whoever reads of it should know of others that do."""
 _OF_ORDER = ("barriers",)
+_BARRIERS = 10
+"""Barriers that are tried: each is judged by the check of races alone first, which takes most of a second."""
 _CAUSES = 2
 """Findings whose lines are changed."""
 _WHOLE = 4
@@ -385,6 +387,18 @@ def source_changes(
             bound = bound if one.is_doubtful(mender.case) else min(bound, mender.tried + _AFTER)
     likely = [one for one in held if not one.is_doubtful(mender.case)]
     return sorted(likely or held, key=lambda one: len(one.unlisted))
+
+
+def ordering(mender: Mender, race: Finding) -> Held | None:
+    """The first barrier with which every check holds; the likeliest are tried alone.
+
+    Args:
+        mender: of the kernel.
+        race: waves that nothing orders.
+    """
+    edits = (edit for edit in mender.edits.in_turn([race]) if edit.rewrite.kind in _OF_ORDER)
+    held = mender.holding(islice(edits, _BARRIERS), None, lambda: True)
+    return next((one for one in held if not one.unlisted), None)
 
 
 def mend(

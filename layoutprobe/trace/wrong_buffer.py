@@ -38,8 +38,9 @@ def into_buffer_in_use(subject: Subject, clash: Clash) -> Touch | None:
     mine = [one for one in traffic.passages if one.pc == load.inst.pc and not one.store]
     ever = _touched(mine, traffic.size)
     intervals = sorted({one.interval for one in mine})
-    clashing = [at for at in intervals if _is_idle_beside(traffic, mine, at, ever, store.inst.pc)]
-    return store if len(intervals) > 1 and clashing else None
+    # What is stored behind the last pass is no next tile: it waits for all to have read this one.
+    clashing = [at for at in intervals[:-1] if _is_idle_beside(traffic, mine, at, ever, store.inst.pc)]
+    return store if clashing else None
 
 
 def _is_idle_beside(traffic: Traffic, mine: Sequence[Passage], at: int, ever: Bytes, store: int) -> bool:

@@ -94,3 +94,25 @@ def test_the_call_that_gives_the_wrong_number_is_named(tmp_path: Path) -> None:
 def test_a_missing_barrier_stays_one(tmp_path: Path, edit: tuple[str, str]) -> None:
     rule, _, _ = _first(tmp_path, edit)
     assert rule in ("races/read-after-write", "races/write-after-read")
+
+
+def test_what_follows_the_last_pass_is_no_next_tile(tmp_path: Path) -> None:
+    """It takes the place of a buffer that is still read: what is missing is the barrier behind the loop."""
+    exchange = (
+        "  for (int i = 0; i < 8; ++i) {\n    const int row",
+        "  float* last = (float*)As;\n"
+        "  for (int i = 0; i < 4; ++i) last[tid * 4 + i] = acc[i];\n"
+        "  __syncthreads();\n"
+        "  for (int i = 0; i < 4; ++i) acc[i] = last[tid * 4 + i];\n"
+        "  for (int i = 0; i < 8; ++i) {\n    const int row",
+    )
+    rule, _, line = _first(tmp_path, exchange, _UNBARRED)
+    assert rule == "races/write-after-read"
+    assert "last[tid * 4 + i] = acc[i]" in line
+
+
+_UNBARRED = (
+    "    __syncthreads();\n    buf ^= 1;\n  }",
+    "    if (next < K) __syncthreads();\n    buf ^= 1;\n  }",
+)
+"""No barrier behind the last pass."""

@@ -184,3 +184,51 @@ def test_a_wrong_address_by_which_workgroups_meet_is_told(folder: Path) -> None:
     found = first(judged(folder, edits=MANY, checks=(*FEW, "races")))
     assert found.rule.id == "races/global-overwrite"
     assert "without `% 16` all is right: two workgroups store to the same elements of C" in found.what
+
+
+SHARED = """#include <hip/hip_runtime.h>
+extern "C" __global__ void __launch_bounds__(64) turned(const float* x, float* y, int N) {
+  __shared__ float kept[64];
+  for (int at = 0; at < N; at += 64) {
+    kept[threadIdx.x] = x[at + threadIdx.x];
+    FIRST
+    y[at + threadIdx.x] = kept[63 - threadIdx.x];
+    LAST
+  }
+}
+"""
+TURNED = """[[kernel]]
+name = "turned"
+source = "kernel.hip"
+symbol = "turned"
+grid = [1]
+block = [64]
+sizes = [{ N = 192 }]
+contract = { kind = "none" }
+argument = [
+  { name = "x", role = "in", dtype = "f32", shape = ["N"] },
+  { name = "y", role = "out", dtype = "f32", shape = ["N"] },
+  { name = "N", role = "scalar", dtype = "i32", value = "N" },
+]
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "text", "says"),
+    [
+        (
+            "LAST",
+            "__builtin_amdgcn_wave_barrier();",
+            "`__syncthreads` in place of `__builtin_amdgcn_wave_barrier`",
+        ),
+        ("FIRST", "", "`__syncthreads();` added"),
+    ],
+)
+def test_the_barrier_that_ends_a_race_is_told(tmp_path: Path, place: str, text: str, says: str) -> None:
+    wrong = SHARED.replace(place, text)
+    wrong = wrong.replace("FIRST", "__syncthreads();").replace("LAST", "__syncthreads();")
+    (tmp_path / "kernel.hip").write_text(wrong)
+    (tmp_path / "layoutprobe.toml").write_text(TURNED)
+    found = first(judged(tmp_path, checks=("races",)))
+    assert f"with {says} at " in found.what
+    assert "kept[" in wrong.split("\n")[found.place.source.line - 1]  # type: ignore[union-attr]
