@@ -100,15 +100,15 @@ def test_what_follows_the_last_pass_is_no_next_tile(tmp_path: Path) -> None:
     """It takes the place of a buffer that is still read: what is missing is the barrier behind the loop."""
     exchange = (
         "  for (int i = 0; i < 8; ++i) {\n    const int row",
-        "  float* last = (float*)As;\n"
-        "  for (int i = 0; i < 4; ++i) last[tid * 4 + i] = acc[i];\n"
+        "  float* last = (float*)As[1];\n"
+        "  for (int i = 0; i < 2; ++i) last[tid * 2 + i] = acc[i];\n"
         "  __syncthreads();\n"
-        "  for (int i = 0; i < 4; ++i) acc[i] = last[tid * 4 + i];\n"
+        "  for (int i = 0; i < 2; ++i) acc[i] = last[tid * 2 + i];\n"
         "  for (int i = 0; i < 8; ++i) {\n    const int row",
     )
     rule, _, line = _first(tmp_path, exchange, _UNBARRED)
     assert rule == "races/write-after-read"
-    assert "last[tid * 4 + i] = acc[i]" in line
+    assert "last[tid * 2 + i] = acc[i]" in line
 
 
 _UNBARRED = (
