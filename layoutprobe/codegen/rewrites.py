@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from layoutprobe.codegen.additions import around, barriers, carried, factors, lacking, terms_more, units
+from layoutprobe.codegen.called import called, covered, of_templates
 from layoutprobe.codegen.companions import companions
 from layoutprobe.codegen.details import (
     both,
@@ -66,7 +67,19 @@ def _swap(spot: Spot) -> Iterator[Rewrite]:
             if not 2 <= len(parts) <= 8:
                 continue
             for one, other in sorted(combinations(parts, 2), key=lambda pair: pair[1][0] - pair[0][1]):
-                yield from _exchanged(spot, one, other)
+                same = _SAME * _of_one_shape(source, one, other)
+                yield from (replace(new, rank=-same) for new in _exchanged(spot, one, other))
+
+
+def _of_one_shape(source: Source, one: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Whether two arguments are written alike but for one word: `zeros[at], scales[at]`."""
+    mine, theirs = ([token.text for token in source.tokens[a:b]] for a, b in (one, other))
+    differ = sum(a != b for a, b in zip(mine, theirs, strict=False))
+    return len(mine) == len(theirs) > 1 and differ == 1
+
+
+_SAME = 1.2
+"""How much likelier such are exchanged."""
 
 
 def _exchanged(spot: Spot, one: tuple[int, int], other: tuple[int, int]) -> Iterator[Rewrite]:
@@ -370,6 +383,9 @@ KINDS: Mapping[str, Kind] = {
     "both": Kind(both, 3.6, 0.3),
     "counts": Kind(counts, 3.4, 0.2),
     "around": Kind(around, 3.6, 0.1),
+    "called": Kind(called, 2.9, 0.15),
+    "of_templates": Kind(of_templates, 3.2, 0.2),
+    "covered": Kind(covered, 3.0, 0.2),
     "carried": Kind(carried, 2.8, 0.2),
     "crossed": Kind(crossed, 3.6, 0.2),
     "stand_ins": Kind(stand_ins, 3.6, 0.2),

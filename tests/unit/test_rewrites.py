@@ -796,6 +796,29 @@ SMALL = (
         "  g(row, col);\n  g(row * n + col, done(v, col)); }",
     ),
     (
+        "n * groups() + g",
+        "n * words() + g",
+        "struct W { int K; const float* s;\n  int groups() const { return K / 32; }\n"
+        "  int words() const { return (groups() + 7) / 8; }\n"
+        "  float scale(int n, int g) const { return s[n * groups() + g]; } };",
+    ),
+    ("run<true, false>", "run<false, true>", "void f(float* a) { run<true, false>(a, K); }"),
+    (
+        "*(const long*)(p + n * K + k)",
+        "*((const long*)(p + n * K) + k)",
+        "long f(const char* p, int n, int k, int K) { return *(const long*)(p + n * K + k); }",
+    ),
+    (
+        "*((const long*)p + k)",
+        "*(const long*)(p + k)",
+        "long f(const char* p, int k) { return *((const long*)p + k); }",
+    ),
+    (
+        "scales[at], zeros[at]",
+        "zeros[at], scales[at]",
+        "float f(int w, int at) { return unpack(words[w], scales[at], zeros[at]); }",
+    ),
+    (
         "turn ^= 1; } while",
         "} while",
         "void f(int k, int n) {\n  int turn = 0;\n  do { g(turn ^ 1); k += 4; turn ^= 1; } while (k < n);\n}",

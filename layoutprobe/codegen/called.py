@@ -1,0 +1,93 @@
+"""Other calls: another function of as many parameters, arguments of templates exchanged, what a cast covers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import combinations
+
+from msgspec.structs import replace
+
+from layoutprobe.codegen.expressions import Rewrite, Spot
+from layoutprobe.codegen.renames import alike
+from layoutprobe.codegen.scope import is_headed
+from layoutprobe.codegen.statements import Source
+from layoutprobe.codegen.tree import is_cast, template_end
+
+_MOST = 6
+"""Functions that are tried for one."""
+
+
+def called(spot: Spot) -> Iterator[Rewrite]:
+    """Another function that takes as many arguments: `n * groups()` for `n * words()`; those beside it first."""
+    for name, opened in spot.source.calls(spot.within):
+        count = len(spot.source.parts(opened))
+        known = {
+            one: near for source in spot.others for one, near in _functions(source).get(count, {}).items()
+        }
+        if name not in known or spot.source.tokens[opened - 1].text != name:
+            continue
+        others = [one for one in known if one != name]
+        others.sort(key=lambda one: (not alike(name, one), abs(known[one] - known[name])))
+        yield from (spot.replace(opened - 1, opened, one, "called") for one in others[:_MOST])
+
+
+@lru_cache(maxsize=32)
+def _functions(source: Source) -> Mapping[int, Mapping[str, int]]:
+    """Number of parameters -> functions that have so many and a body, and where they stand."""
+    found = dict[int, dict[str, int]]()
+    for name, opened in source.calls(range(len(source.tokens))):
+        brace = next(
+            (
+                i
+                for i in range(
+                    source.partner[opened] + 1, min(source.partner[opened] + 8, len(source.tokens))
+                )
+                if source.tokens[i].text in ("{", ";", ")", ",")
+            ),
+            0,
+        )
+        before = source.tokens[opened - 2] if opened > 1 else None
+        declares = before is not None and (before.kind == "name" or before.text in ("*", "&", ">"))
+        if brace and declares and source.tokens[brace].text == "{" and is_headed(source, brace):
+            found.setdefault(len(source.parts(opened)), {}).setdefault(name, opened)
+    return found
+
+
+def of_templates(spot: Spot) -> Iterator[Rewrite]:
+    """Two arguments of a template exchanged: `run<true, false>(a)` for `run<false, true>(a)`."""
+    source = spot.source
+    for i in spot.within:
+        end = template_end(source, i) if source.tokens[i].text == "<" else None
+        commas = [j for j in range(i, end) if source.tokens[j].text == ","] if end is not None else []
+        bounds = [i, *commas, end or i]
+        parts = [(a + 1, b) for a, b in zip(bounds, bounds[1:], strict=False)]
+        for (a, b), (c, d) in combinations(parts, 2) if commas else ():
+            one, other = source.slice(a, b), source.slice(c, d)
+            if one != other:
+                middle = source.text[source.tokens[b - 1].end : source.tokens[c].start]
+                yield spot.replace(a, d, other + middle + one, "of_templates")
+
+
+def covered(spot: Spot) -> Iterator[Rewrite]:
+    """A term within what a cast makes another pointer of, or behind it, where it counts elements of that:
+    `*(const long*)(p + k)` for `*((const long*)p + k)`."""
+    source, tokens = spot.source, spot.source.tokens
+    for i in spot.within:
+        close = source.partner.get(i, 0)
+        if not (is_cast(source, i) and tokens[close - 1].text == "*"):
+            continue
+        whole = source.partner.get(close + 1) if tokens[close + 1].text == "(" else None
+        last = whole if whole is not None else close + 1
+        end = source.partner.get(source.parent[i], spot.within.stop) if source.parent[i] >= 0 else last
+        if whole is None and tokens[last].kind != "name":
+            continue
+        inner = source.slice(close + 2, last) if whole is not None else tokens[last].text
+        cast = source.slice(i, close + 1)
+        if last + 2 < end <= spot.within.stop and tokens[last + 1].text == "+":
+            yield spot.replace(i, end, f"{cast}({inner} + {source.slice(last + 2, end)})", "covered")
+        plus = [j for j in range(close + 2, last) if tokens[j].text == "+" and source.parent[j] == close + 1]
+        if whole is not None and plus:
+            base, term = source.slice(close + 2, plus[-1]), source.slice(plus[-1] + 1, last)
+            new = spot.replace(i, last + 1, f"({cast}({base}) + {term})", "covered")
+            yield replace(new, rank=0.3)
