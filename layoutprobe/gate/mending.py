@@ -21,6 +21,7 @@ from tempfile import TemporaryDirectory
 from types import TracebackType
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.checks.base import Check
@@ -249,12 +250,24 @@ class Mender:
         self._judged += 1
         self.spent += _JUDGED
         verdict = self._verdict(edit)
-        if verdict is None or verdict.exit_code:
+        if verdict is None or verdict.exit_code or self._is_never_true(edit, trials):
             return None
         longer = trials is not None and trials.is_much_longer(*_as_built(built))
         text, start = self._copies[0].texts[edit.file], edit.rewrite.start
         head = text[text.rfind("\n", 0, start) + 1 : start].lstrip()
         return Held(edit, verdict.unlisted, longer, in_loop=head.startswith(("for", "while")))
+
+    def _is_never_true(self, edit: SourceEdit, trials: Trials | None) -> bool:
+        """Whether a test that is added to another one is false in every run: then the change is a branch that nothing
+        takes, and holds by chance."""
+        text, rewrite = self._copies[0].texts[edit.file], edit.rewrite
+        old = text[rewrite.start : rewrite.end]
+        added = rewrite.text[len(old) :] if rewrite.text.startswith(old) else ""
+        if trials is None or not added.lstrip().startswith("&&"):
+            return False
+        never = replace(edit, rewrite=replace(rewrite, text=f"{old} && false"))
+        built = self._compile(never)
+        return built is not None and self._is_right(never, built, trials)
 
     def _compile(self, edit: SourceEdit) -> Built | None:
         """What a change compiles to; None where it does not."""

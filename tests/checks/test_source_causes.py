@@ -9,7 +9,8 @@ import pytest
 from checks.test_suggest import ENOUGH, KERNEL, RIGHT, WRONG, folder, offers  # noqa: F401
 from checks.test_suggest import MANIFEST as PRODUCT
 
-from layoutprobe.gate import mending
+from layoutprobe.codegen.expressions import Rewrite, Spot
+from layoutprobe.gate import mending, source_edits
 from layoutprobe.gate.gate import check
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import KernelVerdict
@@ -103,6 +104,31 @@ def test_a_change_with_which_a_wave_has_much_more_to_do_is_doubted(
     found = first(judged(folder))
     assert "with `K` in place of `M` all is right" in found.what
     assert "often" not in found.what
+
+
+@pytest.mark.parametrize(("added", "told"), [(" && K < 1", False), (" && N < 1 || k < 0", True)])
+def test_a_test_that_is_never_true_mends_nothing(
+    folder: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+    added: str,
+    told: bool,
+) -> None:
+    """It is a branch that is never taken, whatever it asks for; what is more than a test that is added is no matter
+    of that."""
+    pitch = WRONG.replace("row * M", "row * (M > 0 ? M : K)")
+    (folder / "kernel/gemm.hip").write_text(KERNEL.replace(WRONG, pitch))
+
+    def rewrites(spot: Spot, kind: str) -> list[Rewrite]:
+        at = spot.source.text.find("M > 0 ?")
+        if kind != "names" or at < 0:
+            return []
+        behind = at + len("M > 0")
+        return [
+            Rewrite(behind, behind, added, kind) if not told else Rewrite(at, behind, f"0 > M{added}", kind)
+        ]
+
+    monkeypatch.setattr(source_edits, "rewrites", rewrites)
+    assert (ALL_IS_RIGHT in first(judged(folder)).what) == told
 
 
 def test_what_no_larger_size_bears_with_it_may_still_be_meant(
