@@ -100,7 +100,7 @@ def lacking(spot: Spot) -> Iterator[Rewrite]:
             if name in names and names[name].sort != "pointer"
         ]
     for _, sign, name in sorted(usual)[: 2 * _MOST]:
-        yield from _added(spot, sign, name, 2.0)
+        yield from _added(spot, sign, name, 1.0 if sign == "+" and _ORIGIN.search(name) else 2.0)
     yield from _in_brackets(spot, [*unused, *_near(spot, own)])
     inside = [part for node in spot.tree.walk() if node.kind == "index" for part in node.parts]
     for text in _products(spot, own):
@@ -109,6 +109,10 @@ def lacking(spot: Spot) -> Iterator[Rewrite]:
             for part in (*operands(spot), *inside)
             if spot.sorts(part) == {"integer"}
         )
+
+
+_ORIGIN = re.compile(r"(begin|start|offset|off|base|origin|first)_?$|[a-z]0_?$", re.I)
+"""What a part begins at is called: it is forgotten oftener than other terms."""
 
 
 def around(spot: Spot) -> Iterator[Rewrite]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from msgspec.structs import replace
 
@@ -61,7 +61,7 @@ def of_templates(spot: Spot) -> Iterator[Rewrite]:
         end = template_end(source, i) if source.tokens[i].text == "<" else None
         commas = [j for j in range(i, end) if source.tokens[j].text == ","] if end is not None else []
         bounds = [i, *commas, end or i]
-        parts = [(a + 1, b) for a, b in zip(bounds, bounds[1:], strict=False)]
+        parts = [(a + 1, b) for a, b in pairwise(bounds)]
         for (a, b), (c, d) in combinations(parts, 2) if commas else ():
             one, other = source.slice(a, b), source.slice(c, d)
             if one != other:
