@@ -42,10 +42,11 @@ class Stretch(Struct, frozen=True):
     copied: bool = False
 
     def __str__(self) -> str:
-        """ "gemm.hip:88-93 (loads)"."""
+        """ "gemm.hip:88-93 (loads)", "PC 0x1a00-0x1a20, near gemm.hip:88 (loads)"."""
         first = self.place.source
         if first is None or self.last_line is None:
-            name = f"PC {self.place.pc:#x}-{self.last_pc:#x}"
+            near = f", near {first}" if first is not None else ""
+            name = f"PC {self.place.pc:#x}-{self.last_pc:#x}{near}"
         else:
             name = str(first) + (f"-{self.last_line}" if self.last_line > first.line else "")
         calls = self.place.inlined_at

@@ -53,6 +53,12 @@ def written(name: str, gate: GateReport) -> str:
 NAMES = names("gate")
 
 
+def test_code_without_a_line_is_said_to_be_near_one() -> None:
+    near = Stretch(replace(TAIL, near=True), None, 0x1940, "loads")
+    assert str(near) == "PC 0x1900-0x1940, near standard.hip:88 (loads)"
+    assert str(replace(near, place=replace(TAIL, source=None))) == "PC 0x1900-0x1940 (loads)"
+
+
 def test_what_a_headline_says_of_it() -> None:
     """A copy that never ran of lines that did run is in the data, and in no headline."""
     assert COVERAGE.reservations == SAID
