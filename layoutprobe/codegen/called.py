@@ -71,11 +71,14 @@ def of_templates(spot: Spot) -> Iterator[Rewrite]:
 
 def covered(spot: Spot) -> Iterator[Rewrite]:
     """A term within what a cast makes another pointer of, or behind it, where it counts elements of that:
-    `*(const long*)(p + k)` for `*((const long*)p + k)`."""
+    `*(const long*)(p + k)` for `*((const long*)p + k)`. And a shift or quotient that is one of another type."""
     source, tokens = spot.source, spot.source.tokens
     for i in spot.within:
         close = source.partner.get(i, 0)
-        if not (is_cast(source, i) and tokens[close - 1].text == "*"):
+        if not is_cast(source, i) or tokens[close - 1].text == ">":
+            continue
+        if tokens[close - 1].text != "*":
+            yield from _converted(spot, i, close)
             continue
         whole = source.partner.get(close + 1) if tokens[close + 1].text == "(" else None
         last = whole if whole is not None else close + 1
@@ -91,3 +94,28 @@ def covered(spot: Spot) -> Iterator[Rewrite]:
             base, term = source.slice(close + 2, plus[-1]), source.slice(plus[-1] + 1, last)
             new = spot.replace(i, last + 1, f"({cast}({base}) + {term})", "covered")
             yield replace(new, rank=0.3)
+
+
+def _converted(spot: Spot, i: int, close: int) -> Iterator[Rewrite]:
+    """`(int)(word << n) >> 28` for `(int)((word << n) >> 28)`, and the reverse: a sign is kept, or is not."""
+    source, tokens = spot.source, spot.source.tokens
+    last = source.partner.get(close + 1, 0) if tokens[close + 1].text == "(" else 0
+    if not last:
+        return
+    cast, inner = source.slice(i, close + 1), range(close + 2, last)
+    for j in inner:
+        if tokens[j].text in _TYPED and source.parent[j] == close + 1:
+            sign, right = tokens[j].text, source.slice(j + 1, last)
+            left = source.slice(close + 2, j)
+            yield spot.replace(i, last + 1, f"({cast}({left}) {sign} {right})", "covered")
+    if (
+        last + 2 < len(tokens)
+        and tokens[last + 1].text in _TYPED
+        and tokens[last + 2].kind in ("name", "number")
+    ):
+        text = f"{cast}({source.slice(close + 1, last + 3)})"
+        yield spot.replace(i, last + 3, text, "covered")
+
+
+_TYPED = (">>", "/", "%")
+"""Operators of which the result depends on the type, and not on bits alone."""

@@ -22,12 +22,14 @@ class Held(Struct, frozen=True):
         unlisted: what goes wrong with it at others.
         longer: some wave has several times as much to do with it.
         in_loop: it is of the head of a loop.
+        work: instructions that all waves execute with it, together.
     """
 
     edit: SourceEdit
     unlisted: tuple[Unlisted, ...]
     longer: bool = False
     in_loop: bool = False
+    work: int = 0
 
     def may_lead(self, findings: Sequence[Finding]) -> bool:
         """Nothing goes wrong at other sizes, or nothing but what a right kernel may have: it bears no larger size.
@@ -45,3 +47,15 @@ class Held(Struct, frozen=True):
             int(number) in extents
             for number in re.findall(r"(?<![\w.])\d{1,9}\b(?!\.)", self.edit.rewrite.text)
         )
+
+
+def likeliest(found: Sequence[Held], case: KernelCase) -> list[Held]:
+    """Those that are not doubted, if there are any: first what goes wrong nowhere, and has least to do. What makes up
+    for a mistake by doing more, as a tile that nothing is stored of, is not what was meant."""
+    held = [one for one in found if not one.is_doubtful(case)] or list(found)
+    least = min((one.work for one in held), default=0)
+    return sorted(held, key=lambda one: (len(one.unlisted), one.work > _MORE * least))
+
+
+_MORE = 1.1
+"""How many times the least work is more than that: compilers make a few instructions more or less of the same."""

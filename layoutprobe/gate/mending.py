@@ -33,7 +33,7 @@ from layoutprobe.engine.registry import make_engine
 from layoutprobe.errors import ProbeError
 from layoutprobe.gate.build import Built
 from layoutprobe.gate.copies import SourceCopy
-from layoutprobe.gate.holding import Held
+from layoutprobe.gate.holding import Held, likeliest
 from layoutprobe.gate.source_edits import SourceEdit, SourceEdits
 from layoutprobe.gate.tally import Tally
 from layoutprobe.gate.trying import Change, Mended, Trials
@@ -57,7 +57,7 @@ _PROGRAM, _VARIANT, _OF_CODE = 600_000, 5_000, 30
 """What it costs to compile many changes as one program, each of them, and each byte of the code that they become."""
 _SHARE = 0.7
 """Of what a program has cost, what may be spent behind it on changes that are compiled by themselves."""
-_AFTER = 40
+_AFTER = 80
 """Further changes that are tried once one holds: whoever reads of it should know of others that do."""
 _OF_ORDER = ("barriers",)
 _BARRIERS = 10
@@ -253,9 +253,10 @@ class Mender:
         if verdict is None or verdict.exit_code or self._is_never_true(edit, trials):
             return None
         longer = trials is not None and trials.is_much_longer(*_as_built(built))
+        work = trials.first.work_with(*_as_built(built)) if trials is not None else 0
         text, start = self._copies[0].texts[edit.file], edit.rewrite.start
         head = text[text.rfind("\n", 0, start) + 1 : start].lstrip()
-        return Held(edit, verdict.unlisted, longer, in_loop=head.startswith(("for", "while")))
+        return Held(edit, verdict.unlisted, longer, in_loop=head.startswith(("for", "while")), work=work)
 
     def _is_never_true(self, edit: SourceEdit, trials: Trials | None) -> bool:
         """Whether a test that is added to another one is false in every run: then the change is a branch that nothing
@@ -398,8 +399,7 @@ def source_changes(
         if one.may_lead(findings):
             held.append(one)
             bound = bound if one.is_doubtful(mender.case) else min(bound, mender.tried + _AFTER)
-    likely = [one for one in held if not one.is_doubtful(mender.case)]
-    return sorted(likely or held, key=lambda one: len(one.unlisted))
+    return likeliest(held, mender.case)
 
 
 def ordering(mender: Mender, race: Finding) -> Held | None:

@@ -116,6 +116,7 @@ class SourceEdits:
             nearest[key] = near
             waiting.extend(self._copy_behind(near))
             waiting.extend(self._bodies(near))
+            waiting.extend(_lambda_of(near))
             waiting.extend(self._definitions(near))
         return list(nearest.values())
 
@@ -210,6 +211,18 @@ def _variables(source: Source, stop: int) -> set[int]:
 
 def _is_local(source: Source, i: int) -> bool:
     return source.is_block(source.parent[i]) and _in_function(source, i)
+
+
+def _lambda_of(here: _Near) -> Iterator[_Near]:
+    """Statements of the lambda that a call goes on with: what a wrapper calls may have the wrapper's line alone."""
+    source, brace = here.source, here.within.stop
+    if brace + 1 >= len(source.tokens) or not source.is_block(brace):
+        return
+    behind = source.partner.get(brace - 1, 0) - 1 if source.tokens[brace - 1].text == ")" else brace - 1
+    if source.tokens[behind].text == "]":
+        body = islice(source.statements(brace + 1, source.partner[brace]), _LONGEST_BODY)
+        for n, within in enumerate(body):
+            yield _Near(here.far + _FARTHER + n * _FARTHER / 4, here.file, source, within, 0)
 
 
 class _Near(Struct, frozen=True):

@@ -82,6 +82,12 @@ class AtSize:
         """Of one run."""
         return self.subject.run(RunSpec(self.compared[0].spec.inputs, (WorkRecorder,))).record(Work)
 
+    def work_with(self, change: Change, backend: WatchedBackend) -> int:
+        """Instructions that all waves of one run execute with a change; 0 where that ends early."""
+        spec = RunSpec(self.compared[0].spec.inputs, (WorkRecorder,))
+        found = self.launched(spec, change, backend)
+        return found.record(Work).all if found.fault is None else 0
+
     def cost(self, more: float = 0.0) -> float:
         """About what a launch takes, in microseconds of a processor, where what is changed takes so much more; of
         what is counted, so that it is the same on every machine."""

@@ -99,3 +99,13 @@ def test_the_right_text_is_tried(right: str, wrong: str, monkeypatch: pytest.Mon
     text = KERNEL.replace(right, wrong)
     ran = [n for n, line in LINES.items() if n > 17 and line.startswith("  ")]
     assert words(KERNEL) in reached(text, monkeypatch, STORE, ran)
+
+
+def test_a_lambda_is_reached_by_the_call_that_it_is_an_argument_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a wrapper calls may have no line but the wrapper's."""
+    call = "  each(K, [&](int k) { float f = 0.5f; sum.add(view.at(row, k) * f, late.at(col, k)); });"
+    apart = call.replace("{ float", "{\n    float").replace("; sum", ";\n    sum")
+    right = KERNEL.replace(call, apart)
+    wrong = right.replace("late.at(col, k)", "late.at(row, k)")
+    line = next(n for n, text in enumerate(wrong.split("\n"), 1) if text.startswith("  each("))
+    assert words(right) in reached(wrong, monkeypatch, line, [line])

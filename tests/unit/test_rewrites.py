@@ -802,6 +802,16 @@ SMALL = (
         "  int words() const { return (groups() + 7) / 8; }\n"
         "  float scale(int n, int g) const { return s[n * groups() + g]; } };",
     ),
+    (
+        "((int)(word << (28 - 4 * i)) >> 28)",
+        "(int)((word << (28 - 4 * i)) >> 28)",
+        "int sign4(unsigned word, int i) { return ((int)(word << (28 - 4 * i)) >> 28); }",
+    ),
+    (
+        "(int)((word << 3) >> 28)",
+        "(int)(word << 3) >> 28",
+        "int high(unsigned word) { return (int)((word << 3) >> 28); }",
+    ),
     ("run<true, false>", "run<false, true>", "void f(float* a) { run<true, false>(a, K); }"),
     (
         "*(const long*)(p + n * K + k)",
