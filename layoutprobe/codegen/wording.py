@@ -81,7 +81,8 @@ def _widened(source: Source, piece: Sequence[Token]) -> list[Token]:
     tokens = source.tokens
     first = next(i for i, token in enumerate(tokens) if token.start == piece[0].start)
     last = first + len(piece)
-    if len(piece) == 1 and piece[0].kind == "sign" and first and last < len(tokens):
+    alone = len(piece) == 1 and piece[0].kind == "sign" and piece[0].text not in "(){}[]"
+    if alone and first and last < len(tokens):
         first, last = first - 1, last + 1
         while last + 1 < len(tokens) and tokens[last].text in _MEMBER:
             last += 2
@@ -108,8 +109,16 @@ def _balanced(*pieces: tuple[Source, Sequence[Token]]) -> list[list[Token]]:
         if not any((*opened, *closed)):
             return parts
         left, right = left + any(closed), right + any(opened)
-        if left > min(starts) or any(b + right > len(own) for own, b in zip(tokens, ends, strict=True)):
+        if (
+            left + right > _LONGEST
+            or left > min(starts)
+            or any(b + right > len(own) for own, b in zip(tokens, ends, strict=True))
+        ):
             return [list(piece) for _, piece in pieces]
+
+
+_LONGEST = 40
+"""Words that are added to give brackets their others: a block is quoted by what changes in it."""
 
 
 def _unpaired(piece: Sequence[Token]) -> tuple[int, int]:

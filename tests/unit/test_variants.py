@@ -102,6 +102,14 @@ def test_words_quote_the_smallest_piece_that_is_otherwise(old: str, new: str, ne
     assert worded(TEXT, change(old, new, near)).says == says
 
 
+def test_a_long_block_is_quoted_by_what_changes_in_it() -> None:
+    body = "".join(f"  f{n}(a, b, c);\n" for n in range(9))
+    text = f"void k(int a, int b, int c) {{ for (int i = 0; i < a; ++i) {{\n{body}}} g(a); }}\n"
+    at = text.index("} g(a)")
+    says = worded(text, Rewrite(at, at + 1, "h(a); } if (b) {", "")).says
+    assert says == "with `h(a); } if (b) {` in place of `}`"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
