@@ -107,7 +107,8 @@ def _converted(spot: Spot, i: int, close: int) -> Iterator[Rewrite]:
         if tokens[j].text in _TYPED and source.parent[j] == close + 1:
             sign, right = tokens[j].text, source.slice(j + 1, last)
             left = source.slice(close + 2, j)
-            yield spot.replace(i, last + 1, f"({cast}({left}) {sign} {right})", "covered")
+            whole = left if source.partner.get(close + 2) == j - 1 else f"({left})"
+            yield spot.replace(i, last + 1, f"({cast}{whole} {sign} {right})", "covered")
     if (
         last + 2 < len(tokens)
         and tokens[last + 1].text in _TYPED

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -179,19 +179,22 @@ class KernelRunner:
         records = tuple(recorder.record() for recorder in recorders)
         return self._recorded(ready, result, fault, astray, records)
 
-    def tried(self, ready: Prepared, launch: Launch, backend: WatchedBackend) -> Recorded:
-        """A run of the kernel as it might be. Nobody watches it, nothing of it is remembered, and its faults are an
-        answer: an access outside of every buffer ends it.
+    def tried(
+        self, ready: Prepared, launch: Launch, backend: WatchedBackend, watching: Sequence[Observer] = ()
+    ) -> Recorded:
+        """A run of the kernel as it might be. Nothing of it is remembered, and its faults are an answer: an access
+        outside of every buffer ends it.
 
         Args:
             ready: the launch of the kernel as it is.
             launch: the same with other code.
             backend: where it runs.
+            watching: who is told of it.
         """
         fault, result = ready.failed, None
         try:
             if fault is None:
-                result = backend.run(launch)
+                result = backend.run(launch, watching)
         except ExecutionError as error:
             fault = error
         except (UnboundError, CodeObjectError) as error:

@@ -84,9 +84,10 @@ class AtSize:
 
     def work_with(self, change: Change, backend: WatchedBackend) -> int:
         """Instructions that all waves of one run execute with a change; 0 where that ends early."""
-        spec = RunSpec(self.compared[0].spec.inputs, (WorkRecorder,))
-        found = self.launched(spec, change, backend)
-        return found.record(Work).all if found.fault is None else 0
+        ready, recorder = self.prepared(self.specs[0]), WorkRecorder()
+        launch = replace(ready.launch, budget=self.budget, **change(ready))
+        found = self.runner.tried(ready, launch, backend, [recorder])
+        return recorder.record().all if found.fault is None else 0
 
     def cost(self, more: float = 0.0) -> float:
         """About what a launch takes, in microseconds of a processor, where what is changed takes so much more; of
