@@ -273,15 +273,23 @@ def _words(spot: Spot) -> Iterator[Rewrite]:
         for kin in _FAMILIES:
             if tokens[i].text in kin:
                 whole = tokens[i].text in _COORDINATES and tokens[i - 1].text in ("=", "+=")
+                whole |= tokens[i].text in ("true", "false") and _of_builtin(spot.source, i)
                 others = (text for text in kin if text != tokens[i].text)
                 yield from (
                     replace(spot.replace(i, i + 1, text, "words"), rank=-_WHOLE * whole) for text in others
                 )
 
 
+def _of_builtin(source: Source, i: int) -> bool:
+    """Whether a word is an argument of one of the compiler's functions: of matrix instructions it is a sign."""
+    opened = source.parent[i]
+    return opened > 0 and source.tokens[opened - 1].text.startswith("__builtin_amdgcn_")
+
+
 _COORDINATES = ("blockDim", "gridDim", "threadIdx", "blockIdx")
 _WHOLE = 1.5
-"""How much likelier one of these is taken for its like where a loop begins or goes on by it alone."""
+"""How much likelier one of these is taken for its like where a loop begins or goes on by it alone, and a sign for the
+other one."""
 _FAMILIES = tuple(
     tuple(line.split())
     for line in (

@@ -1,0 +1,41 @@
+"""Of changes with which everything holds, which one leads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+from layoutprobe.codegen.expressions import Rewrite
+from layoutprobe.gate.holding import Held, likeliest
+from layoutprobe.gate.source_edits import SourceEdit
+from layoutprobe.manifest.model import KernelCase
+from layoutprobe.report.finding import Finding, Rule
+from layoutprobe.report.gate import Unlisted
+
+CASE = cast("KernelCase", SimpleNamespace(sizes=({"M": 48},)))
+FINDING = Finding(Rule("numerics/wrong-values", "", "", ""), "C is wrong")
+
+
+def held(text: str, work: int, *, longer: bool = False, unlisted: int = 0) -> Held:
+    edit = SourceEdit(Path("kernel.hip"), Rewrite(0, 1, text, "names"), 0.0, FINDING)
+    return Held(edit, tuple(cast("Unlisted", None) for _ in range(unlisted)), longer, work=work)
+
+
+def leading(*found: Held) -> list[str]:
+    return [one.edit.rewrite.text for one in likeliest(found, CASE)]
+
+
+def test_what_does_more_than_it_has_to_comes_behind() -> None:
+    """A tile more than there are hides that the last one is counted wrongly."""
+    assert leading(held("more", 1400), held("right", 1000), held("other", 1050)) == ["right", "other", "more"]
+
+
+def test_what_goes_wrong_elsewhere_comes_behind_whatever_it_does() -> None:
+    assert leading(held("less", 1000, unlisted=1), held("right", 1400)) == ["right", "less"]
+
+
+def test_what_is_doubted_is_told_where_there_is_nothing_else() -> None:
+    assert leading(held("longer", 10, longer=True), held("right", 1000)) == ["right"]
+    assert leading(held("of 48", 10), held("right", 1000)) == ["right"]
+    assert leading(held("longer", 10, longer=True)) == ["longer"]
