@@ -12,7 +12,7 @@ from layoutprobe.backends.base import Backend
 from layoutprobe.backends.source import Source
 from layoutprobe.experiments.judging import findings_of, judge
 from layoutprobe.experiments.reporting import report, show_accumulators, show_operand, show_view, undecided
-from layoutprobe.experiments.runs import OPERAND, accumulators_of, moved_in, operands_of
+from layoutprobe.experiments.runs import OPERAND, accumulators_of, compiled_ahead, moved_in, operands_of
 from layoutprobe.experiments.setup import bench_of, codings_of, in_lds, one_of, transposing_probe
 from layoutprobe.layouts.views import RAW, RECEIVED
 from layoutprobe.report.layout import LayoutReport
@@ -66,7 +66,8 @@ def dump(
     bench = bench_of(lds, dtype, arch, backend, compiler, probes, instruction, acc)
     probe = OPERAND if view is None else transposing_probe(bench, matrix, view)
     codings = codings_of(bench, probe, pattern, carrier)
-    operands = operands_of(bench, codings, probe)
+    with compiled_ahead(bench):
+        operands = operands_of(bench, codings, probe)
     accumulators = accumulators_of(bench)
     # Where a pattern is ambiguous, the operand takes no part: a doubt is no evidence against a kernel.
     a, b = (None if moved.ambiguous.any() else moved.layout for moved in operands.moved.values())

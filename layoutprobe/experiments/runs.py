@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from threading import Thread
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.arch import find
+from layoutprobe.backends.source import Live, source_of
 from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Capture
 from layoutprobe.errors import ProbeError
-from layoutprobe.instructions.probe import Prober, Variant
+from layoutprobe.instructions.probe import Prober, Variant, build
 from layoutprobe.instructions.solving import interaction_by
 from layoutprobe.layouts.views import PACKED
 from layoutprobe.probing.bench import Bench, Coding, wave_origins
@@ -20,6 +23,7 @@ from layoutprobe.solver.epilogue import Epilogue, epilogue_codes, solve_epilogue
 from layoutprobe.solver.interaction import Interaction
 from layoutprobe.solver.movement import Movement, solve_movement
 from layoutprobe.solver.observe import Observation, join_fields
+from layoutprobe.toolchain import cache
 
 OPERAND = "operand"
 """The probe whose operands come through plain loads."""
@@ -84,6 +88,26 @@ def moved_in(
     output = f"{matrix.lower()}_{'regs' if view == PACKED else view}"
     seen = observations(captures, codings, matrix, output)
     return solve_movement(seen, matrix, bench.coded_shapes(probe)[matrix], bench.form.element_bits(matrix))
+
+
+@contextmanager
+def compiled_ahead(bench: Bench) -> Iterator[None]:
+    """While other probes are compiled and run, compile what `accumulators_of` needs, where the cache is still empty.
+    What goes wrong there is told when it is asked for."""
+    if not (cache.is_empty() and isinstance(source_of(bench.backend), Live)):
+        yield
+        return
+    target = find(bench.arch)
+
+    def compile_both() -> None:
+        with suppress(ProbeError, OSError):
+            bench.compile("epilogue")
+            build(target.name, target.wave_size, bench.compiler, bench.probes)
+
+    ahead = Thread(target=compile_both, daemon=True)
+    ahead.start()
+    yield
+    ahead.join()
 
 
 def accumulators_of(bench: Bench) -> Accumulators:

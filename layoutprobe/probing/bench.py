@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from math import lcm
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from msgspec import Struct
@@ -20,7 +20,7 @@ from layoutprobe.errors import UsageError
 from layoutprobe.layouts.layout import Layout
 from layoutprobe.patterns.expression import evaluate, parse
 from layoutprobe.patterns.pattern import Pattern
-from layoutprobe.probing.run import run_probe
+from layoutprobe.probing.run import build, run_probe
 from layoutprobe.probing.spec import SLOT_NAMES, ArgumentSpec, ProbeSpec, load_spec
 
 _ACC = "ACC"
@@ -42,6 +42,15 @@ class Coding(Struct, frozen=True):
     def carrier(self) -> str:
         """All carriers, each once: "raw8", "raw8 and raw4"."""
         return " and ".join(dict.fromkeys(self.carriers.values()))
+
+
+class _Choices(TypedDict):
+    arch: str
+    dtype: str
+    instruction: MatrixForm
+    lds: str
+    defines: Mapping[str, int]
+    compiler: str | None
 
 
 class Bench(Struct, frozen=True, dict=True):
@@ -98,20 +107,29 @@ class Bench(Struct, frozen=True, dict=True):
 
     def run(self, name: str, inputs: Mapping[str, NDArray[Any]], **parameters: object) -> Capture:
         """One launch of one probe; `parameters` go into the capture."""
+        spec, choices = self.spec(name), self._choices(name)
+        captured = {**parameters, **choices["defines"]}
+        return run_probe(spec, inputs=inputs, backend=self.backend, parameters=captured, **choices)
+
+    def compile(self, name: str) -> None:
+        """Have the cache hold what a run of a probe needs.
+
+        Raises:
+            ToolchainError: the probe does not compile.
+        """
+        build(self.spec(name), **self._choices(name))
+
+    def _choices(self, name: str) -> _Choices:
+        """What a probe is compiled for."""
         spec = self.spec(name)
-        acc = {_ACC: 1} if self.acc and _ACC in spec.defines else {}
-        return run_probe(
-            spec,
-            arch=self.arch,
-            inputs=inputs,
-            backend=self.backend,
-            dtype=self.dtype,
-            instruction=self.form,
-            defines=acc,
-            lds=self.lds if "LDS_SCHEME" in spec.defines else "none",
-            parameters={**parameters, **acc},
-            compiler=self.compiler,
-        )
+        return {
+            "arch": self.arch,
+            "dtype": self.dtype,
+            "instruction": self.form,
+            "lds": self.lds if "LDS_SCHEME" in spec.defines else "none",
+            "defines": {_ACC: 1} if self.acc and _ACC in spec.defines else {},
+            "compiler": self.compiler,
+        }
 
     def coded_shapes(self, name: str) -> dict[str, tuple[int, int]]:
         """Matrix -> rows and columns, of the matrices that a probe is given."""

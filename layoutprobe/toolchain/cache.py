@@ -113,6 +113,12 @@ def _seal(key: str, payload: bytes) -> bytes:
     return _MAGIC + hashlib.sha256(key.encode() + b"\n" + payload).digest()
 
 
+def is_empty() -> bool:
+    """Whether there is a cache, and nothing in it yet."""
+    root = directory()
+    return root is not None and next(_files(root), None) is None
+
+
 def size() -> int:
     """Bytes that the entries take."""
     root = directory()
