@@ -55,7 +55,8 @@ values to one byte, or to a byte that nobody reads, harm nobody, and are only co
 tile which is still to be read, while the buffer of other passes lies idle, has the wrong number of a
 buffer. Lanes that store different values to one address by one instruction lose all but one, in LDS
 (where somebody reads it) and in global memory; with a contract, `swizzle` and `epilogue` say
-which elements. What lanes of one wave do by different instructions is in the order of these, as the
+which elements. A race in LDS says which barrier ends it, where the source is there and one of a few that are
+tried has every check hold. What lanes of one wave do by different instructions is in the order of these, as the
 compiler left them: that is no race of the
 machine, and not reported.
 Where a wave signals a barrier and waits later (RDNA4), what it accesses in between is ordered against
