@@ -8,7 +8,7 @@ from itertools import combinations, pairwise
 
 from msgspec.structs import replace
 
-from layoutprobe.codegen.expressions import Rewrite, Spot
+from layoutprobe.codegen.expressions import Rewrite, Spot, between
 from layoutprobe.codegen.renames import alike
 from layoutprobe.codegen.scope import is_headed
 from layoutprobe.codegen.statements import Source
@@ -65,8 +65,7 @@ def of_templates(spot: Spot) -> Iterator[Rewrite]:
         for (a, b), (c, d) in combinations(parts, 2) if commas else ():
             one, other = source.slice(a, b), source.slice(c, d)
             if one != other:
-                middle = source.text[source.tokens[b - 1].end : source.tokens[c].start]
-                yield spot.replace(a, d, other + middle + one, "of_templates")
+                yield spot.replace(a, d, other + between(source, b, c) + one, "of_templates")
 
 
 def covered(spot: Spot) -> Iterator[Rewrite]:

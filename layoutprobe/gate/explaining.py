@@ -153,16 +153,11 @@ def _unexplained(results: Sequence[CheckResult], meeting: Sequence[str], disorde
         meeting: names of races that come of a wrong address.
         disordered: waves have a wrong order.
     """
-    pairs = [
-        pair
-        for result, known in zip(results, linked(results), strict=True)
-        for pair in zip(result.findings, known.findings, strict=True)
-        if result.check in _OF_VALUES or pair[0].name in meeting
-    ]
     return [
         found
-        for found, known in pairs
-        if known.follows is None
+        for check, found, known in _beside_linked(results)
+        if (check in _OF_VALUES or found.name in meeting)
+        and known.follows is None
         and found.name not in _EXACT
         and not (disordered and found.rule.check not in _ALSO_DISORDERED)
     ]
@@ -172,10 +167,16 @@ def _unordered(results: Sequence[CheckResult]) -> list[Finding]:
     """Races in LDS that follow from nothing else: a barrier may be what is missing."""
     return [
         found
-        for result, judged in zip(results, linked(results), strict=True)
-        for found, known in zip(result.findings, judged.findings, strict=True)
-        if result.check == _RACES and found.name in _WITHOUT_BARRIER and known.follows is None
+        for check, found, known in _beside_linked(results)
+        if check == _RACES and found.name in _WITHOUT_BARRIER and known.follows is None
     ]
+
+
+def _beside_linked(results: Sequence[CheckResult]) -> Iterator[tuple[str, Finding, Finding]]:
+    """The check that told each finding, the finding, and the same with what it follows from."""
+    for result, known in zip(results, linked(results), strict=True):
+        for found, judged in zip(result.findings, known.findings, strict=True):
+            yield result.check, found, judged
 
 
 def _with_barrier(found: Finding, barrier: Mended) -> Finding:

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from layoutprobe.backends.base import WatchedBackend
 from layoutprobe.gate.runner import UNDEFINED, KernelRunner, Prepared
 from layoutprobe.gate.tally import Tally
+from layoutprobe.machine.observer import Observer
 from layoutprobe.manifest.model import Sizes
 from layoutprobe.observe.coverage import Coverage
 from layoutprobe.observe.work import Work, WorkRecorder
@@ -84,9 +85,8 @@ class AtSize:
 
     def work_with(self, change: Change, backend: WatchedBackend) -> int:
         """Instructions that all waves of one run execute with a change; 0 where that ends early."""
-        ready, recorder = self.prepared(self.specs[0]), WorkRecorder()
-        launch = replace(ready.launch, budget=self.budget, **change(ready))
-        found = self.runner.tried(ready, launch, backend, [recorder])
+        recorder = WorkRecorder()
+        found = self.launched(self.specs[0], change, backend, watching=[recorder])
         return recorder.record().all if found.fault is None else 0
 
     def cost(self, more: float = 0.0) -> float:
@@ -147,12 +147,17 @@ class AtSize:
         return self.beside(self.launched(spec, change, backend, longer), spec)
 
     def launched(
-        self, spec: RunSpec, change: Change, backend: WatchedBackend | None = None, longer: int = 1
+        self,
+        spec: RunSpec,
+        change: Change,
+        backend: WatchedBackend | None = None,
+        longer: int = 1,
+        watching: Sequence[Observer] = (),
     ) -> Recorded:
-        """What a run did."""
+        """What a run did; `watching`: who is told of it."""
         ready = self.prepared(spec)
         launch = replace(ready.launch, budget=longer * self.budget, **change(ready))
-        return self.runner.tried(ready, launch, backend or self.runner.backend)
+        return self.runner.tried(ready, launch, backend or self.runner.backend, watching)
 
     def beside(self, found: Recorded, spec: RunSpec) -> list[Comparison] | None:
         """Its outputs beside what they should be; None where it failed."""
