@@ -53,6 +53,7 @@ class Launch(Struct, frozen=True, eq=False):
             one itself, and runs all.
         changes: instructions that are executed in place of others, see there; the emulator alone can do that.
         budget: instructions that it may issue; 0 for the backend's own.
+        defined: what nobody has set counts as defined, see there; the emulator alone can do otherwise.
     """
 
     code: CodeObject
@@ -66,6 +67,7 @@ class Launch(Struct, frozen=True, eq=False):
     others: bool = True
     changes: Mapping[int, tuple[Inst, ...]] = field(default_factory=dict)
     budget: int = 0
+    defined: bool = False
 
     __repr__ = brief
 

@@ -83,7 +83,7 @@ class EmulatorBackend:
             Dispatch(
                 launch.code, kernel, memory, launch.grid, launch.block, lds_size,
                 observers, launch.budget or self.budget, self.arithmetic, launch.watched, launch.order, launch.others,
-                launch.changes,
+                launch.changes, launch.defined,
             )
         )  # fmt: skip
         result = self._result(launch, memory)
@@ -129,6 +129,8 @@ def _memory(launch: Launch, kernel: Kernel, buffers: list[Buffer]) -> GlobalMemo
     for region, buffer in zip(memory.buffers, buffers, strict=False):
         if buffer.bits is not None:
             memory.arena.blur(region, np.ascontiguousarray(buffer.bits).view(np.uint8).ravel())
+    if launch.defined:
+        memory.arena.define()
     given = iter(_addresses(memory, buffers))
     explicit = [next(given) if isinstance(a, Buffer) else a.tobytes() for a in launch.args]
     memory.arena.fill(

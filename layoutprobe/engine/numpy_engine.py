@@ -67,6 +67,7 @@ class NumpyEngine:
                     scratch_size=kernel.scratch_size,
                     facts=facts,
                     events=events_of(dispatch.watching(chosen)),
+                    defined=dispatch.defined,
                 )
                 start = start_cohort(machine, code, kernel, dispatch.block, memory.kernarg)
                 issued += Scheduler(machine, program, dispatch.budget - issued, turns).run(start)

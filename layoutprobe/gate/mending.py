@@ -29,7 +29,7 @@ from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.wording import worded
 from layoutprobe.engine.base import DEFAULT_BUDGET
 from layoutprobe.engine.choice import NUMPY
-from layoutprobe.engine.registry import make_engine
+from layoutprobe.engine.registry import busy_engine, make_engine
 from layoutprobe.errors import ProbeError
 from layoutprobe.gate.build import Built
 from layoutprobe.gate.copies import SourceCopy
@@ -48,7 +48,7 @@ from layoutprobe.trace.subject import RunStoppedError, UndecidedError
 
 MOST = 3000
 """Changes that `--suggest` tries for a kernel."""
-COST = 45_000_000
+COST = 60_000_000
 """What changes that are tried with every red kernel may cost together, about a microsecond of a processor each."""
 _COMPILED, _REFUSED, _DECODED, _CHECKED, _JUDGED = 250_000, 200_000, 100, 600_000, 3_000_000
 """What it costs to compile a change, to have it refused, to decode an instruction, to apply a check once, and to
@@ -346,7 +346,7 @@ class Mender:
 def _as_built(built: Built) -> tuple[Change, EmulatorBackend]:
     """What a change is compiled to in place of the kernel's code, and where it runs."""
     change = {"code": built.code, "kernel": built.kernel.name}
-    return (lambda _: change), EmulatorBackend(engine=make_engine(NUMPY))
+    return (lambda _: change), EmulatorBackend(engine=busy_engine())
 
 
 def _running(copy: SourceCopy, batch: Sequence[SourceEdit]) -> Iterator[Variants]:

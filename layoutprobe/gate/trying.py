@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from layoutprobe.backends.base import WatchedBackend
-from layoutprobe.gate.runner import UNDEFINED, KernelRunner, Prepared
+from layoutprobe.gate.runner import KernelRunner, Prepared
 from layoutprobe.gate.tally import Tally
 from layoutprobe.machine.observer import Observer
 from layoutprobe.manifest.model import Sizes
@@ -117,11 +117,6 @@ class AtSize:
         """All runs."""
         return list(dict.fromkeys(replace(c.spec, observers=()) for c in self.compared))
 
-    @cached_property
-    def ends_undefined(self) -> bool:
-        """Undefined bits decide where the kernel goes, as it is."""
-        return any(fault.kind in UNDEFINED for fault in self.subject.plain().astray)
-
     @property
     def budget(self) -> int:
         """Instructions that a changed run may issue."""
@@ -134,7 +129,13 @@ class AtSize:
         return self._ready[spec]
 
     def outputs(
-        self, spec: RunSpec, change: Change, backend: WatchedBackend | None = None, longer: int = 1
+        self,
+        spec: RunSpec,
+        change: Change,
+        backend: WatchedBackend | None = None,
+        longer: int = 1,
+        *,
+        defined: bool = False,
     ) -> list[Comparison] | None:
         """The outputs of a run beside what they should be; None where it fails.
 
@@ -143,8 +144,9 @@ class AtSize:
             change: what is otherwise in its launch.
             backend: where it runs; where all others did without.
             longer: how many times as many instructions as else it may issue.
+            defined: see `Launch`.
         """
-        return self.beside(self.launched(spec, change, backend, longer), spec)
+        return self.beside(self.launched(spec, change, backend, longer, defined=defined), spec)
 
     def launched(
         self,
@@ -153,10 +155,12 @@ class AtSize:
         backend: WatchedBackend | None = None,
         longer: int = 1,
         watching: Sequence[Observer] = (),
+        *,
+        defined: bool = False,
     ) -> Recorded:
-        """What a run did; `watching`: who is told of it."""
+        """What a run did; `watching`: who is told of it; `defined`: see `Launch`."""
         ready = self.prepared(spec)
-        launch = replace(ready.launch, budget=longer * self.budget, **change(ready))
+        launch = replace(ready.launch, budget=longer * self.budget, defined=defined, **change(ready))
         return self.runner.tried(ready, launch, backend or self.runner.backend, watching)
 
     def beside(self, found: Recorded, spec: RunSpec) -> list[Comparison] | None:
@@ -231,19 +235,16 @@ class Trials:
         Args:
             change: what is otherwise.
             backend: see `AtSize.outputs`.
-            of_program: it is one of many in a program, whose compiler may leave undefined what only others define: a
-                run that ends for that decides nothing, and is taken for right, where the kernel's own does not.
+            of_program: it is one of many in a program, whose compiler may leave undefined what only others define:
+                nothing is said of undefined bits.
         """
         first, spec, longer = self.first, self.first.specs[0], _LONGER if of_program else 1
-        found = first.launched(spec, change, backend, longer)
-        if (
-            of_program
-            and found.fault is not None
-            and found.fault.kind in UNDEFINED
-            and not first.ends_undefined
-        ):
-            return True
-        return is_right(first.beside(found, spec)) and self.right_elsewhere(change, backend, longer)
+        # What is right whatever undefined bits are, is right where they are defined: such a run is the faster one.
+        if not is_right(first.outputs(spec, change, backend, longer, defined=True)):
+            return False
+        if of_program:
+            return self.right_elsewhere(change, backend, longer, defined=True)
+        return is_right(first.outputs(spec, change, backend)) and self.right_elsewhere(change, backend)
 
     def is_much_longer(self, change: Change, backend: WatchedBackend) -> bool:
         """Whether some wave has several times as much to do with a change: one does what others should, perhaps."""
@@ -256,9 +257,19 @@ class Trials:
         fault = first.runner.tried(ready, launch, backend).fault
         return fault is not None and fault.kind == "budget"
 
-    def right_elsewhere(self, change: Change, backend: WatchedBackend | None = None, longer: int = 1) -> bool:
+    def right_elsewhere(
+        self,
+        change: Change,
+        backend: WatchedBackend | None = None,
+        longer: int = 1,
+        *,
+        defined: bool = False,
+    ) -> bool:
         """The same of all runs but the first at the first size."""
-        return all(is_right(at.outputs(spec, change, backend, longer)) for at, spec in self._others())
+        return all(
+            is_right(at.outputs(spec, change, backend, longer, defined=defined))
+            for at, spec in self._others()
+        )
 
 
 def is_right(found: Sequence[Comparison] | None) -> bool:

@@ -50,7 +50,8 @@ def _load(code: CodeObject, kernel: Kernel) -> dict[int, Inst]:
     from layoutprobe.isa.decode import decode_kernel
 
     insts = decode_kernel(code, kernel)
-    cache.store(key, msgpack.encode([_to_row(inst) for inst in insts.values()]))
+    if cache.keeps():
+        cache.store(key, msgpack.encode([_to_row(inst) for inst in insts.values()]))
     return insts
 
 

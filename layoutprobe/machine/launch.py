@@ -229,6 +229,8 @@ def start_cohort(
         target[index][...] = value
         mask[index][...] = 0
         undef &= ~(1 << register)
+    if machine.defined:
+        undef, shadow = 0, RegisterFile.filled(vgprs, count, lanes, 0)
     return Cohort(machine, kernel.entry, np.arange(count), regs, shadow, undef)
 
 

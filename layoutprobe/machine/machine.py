@@ -78,6 +78,7 @@ class Machine:
         signalled: bool [wave], waves that have signalled the barrier which they will wait at (RDNA4).
         facts: of the launch.
         events: who is told of what.
+        defined: what nobody has set counts as defined.
     """
 
     def __init__(
@@ -91,6 +92,7 @@ class Machine:
         facts: LaunchFacts | None = None,
         events: Events | None = None,
         lds: Memory | None = None,
+        defined: bool = False,
     ) -> None:
         self.arena = arena
         self.waves = waves
@@ -106,6 +108,10 @@ class Machine:
         self.scratch_size = scratch_size
         self.scratch_stride = (scratch_size + 15) // 16 * 16
         self.scratch = Memory(self.scratch_stride * wave_size * waves.workgroup.size, undefined=True)
+        self.defined = defined
+        if defined:
+            self.lds.define()
+            self.scratch.define()
 
     def tick(self) -> int:
         """The clock: further with each read. It is emulated, and measures nothing."""

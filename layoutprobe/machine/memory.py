@@ -143,6 +143,12 @@ class Memory:
         self.shadow = shadow or Store.of_size(size, 0xFF if undefined else 0)
         self.tracked = undefined
 
+    def define(self) -> None:
+        """Have all of it count as defined; what nobody has set keeps the poison that it holds."""
+        if self.tracked:
+            self.shadow.bytes[:] = 0
+            self.tracked = False
+
     def undefined(self, offsets: Array, size: int, low_bits: int) -> Array | None:
         """Undefined bits of what `gather` of the data gives; None where all are defined."""
         if not self.tracked:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from layoutprobe.machine.registers import Array
-from layoutprobe.semantics import floats
+from layoutprobe.semantics import floats, powers
 from layoutprobe.semantics.definedness import OnlyBits
 from layoutprobe.semantics.op import Compute
 from layoutprobe.semantics.operands import DTYPES
@@ -78,19 +78,14 @@ def from64(function: Compute) -> Compute:
     return lambda a: function(a.astype(np.float64)).astype(a.dtype)
 
 
-def _turns(function: Compute) -> Compute:
-    """sin and cos take their argument in full turns."""
-    return lambda a: function((a - np.floor(a)) * (2 * np.pi))
-
-
 TRANSCENDENTALS: dict[str, Compute] = {
-    "exp": np.exp2,
-    "log": np.log2,
+    "exp": powers.exp2,
+    "log": powers.log2,
     "rcp": np.reciprocal,
     "rsq": lambda a: 1.0 / np.sqrt(a),
     "sqrt": np.sqrt,
-    "sin": _turns(np.sin),
-    "cos": _turns(np.cos),
+    "sin": powers.sine,
+    "cos": powers.cosine,
 }
 for _name, _function in TRANSCENDENTALS.items():
     for _kind in ("f16", "f32"):

@@ -90,6 +90,11 @@ def nothing_kept() -> Iterator[None]:
         _keeps = before
 
 
+def keeps() -> bool:
+    """Whether what is stored now stays, as far as the cache can be written."""
+    return _keeps
+
+
 _keeps = True
 
 

@@ -216,6 +216,7 @@ class _Run:
             or (dispatch.grid, dispatch.block, dispatch.lds_size, dispatch.budget)
             != (last.grid, last.block, last.lds_size, last.budget)
             or (dispatch.watched, dispatch.order, dispatch.others) != (last.watched, last.order, last.others)
+            or dispatch.defined != last.defined
             or (memory.kernarg, memory.image) != (last.memory.kernarg, last.memory.image)
         ):
             return False
@@ -278,6 +279,7 @@ class _Run:
         self, group_ids: NDArray[np.int64], observers: Sequence[Observer], waves: WaveMemory, lds: Memory
     ) -> Interpreter:
         dispatch, stride = self.dispatch, lds_stride(self.dispatch.lds_size)
+        lds.tracked = not dispatch.defined  # C sets it, shadow and all, as workgroups begin
         machine = Machine(
             self.arena,
             make_waves(group_ids, self.per_group),
@@ -286,6 +288,7 @@ class _Run:
             scratch_size=self.kernel.scratch_size,
             facts=self.facts,
             events=events_of(observers),
+            defined=dispatch.defined,
             lds=lds if len(group_ids) == self.groups else _part(lds, len(group_ids) * stride),
         )
         asked = accesses_of(observers)

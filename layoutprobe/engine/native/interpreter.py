@@ -226,7 +226,7 @@ class Interpreter:
 
     def _make_context(self) -> Ctx:
         context, bound, machine, waves = Ctx(), self.bound, self.machine, self.waves
-        context.lds_size = machine.lds_size
+        context.lds_size, context.defined = machine.lds_size, machine.defined
         records = bound.program_records(self._watched)
         context.touched, context.program = bound.touched.ctypes.data, ctypes.addressof(records)
         context.shadow_bytes = waves.shadow_bytes

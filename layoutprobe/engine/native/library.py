@@ -125,18 +125,20 @@ def compiled_forms(forms: Iterable[Form], lanes: int, *, wait: bool = True) -> M
     """Addresses of forms, by symbol. Arguments and errors are those of `runtime`.
 
     What a kernel needs, and no wheel has brought, is one library, whatever other kernels have brought: so that the
-    cache has it again when they come in another order.
+    cache has it again when they come in another order. While nothing is kept it is what no kernel before has brought.
     """
     wanted = {form.symbol: form for form in forms}
-    if any((symbol, lanes) not in _addresses for symbol in wanted):
+    fresh = [symbol for symbol in sorted(wanted) if (symbol, lanes) not in _addresses]
+    if fresh:
         brought = prebuilt(lanes)
         has = {symbol for symbol in wanted if brought is not None and hasattr(brought, symbol)}
-        needed = [wanted[symbol] for symbol in sorted(wanted) if symbol not in has]
+        rest = sorted(wanted) if cache.keeps() else fresh
+        needed = [wanted[symbol] for symbol in rest if symbol not in has]
         library = _library(form_units(needed), lanes, wait) if needed else None
-        for symbol in wanted:
+        for symbol in fresh:
             source = brought if symbol in has else library
             assert source is not None
-            _addresses.setdefault((symbol, lanes), address_of(source, symbol))
+            _addresses[symbol, lanes] = address_of(source, symbol)
     return {symbol: _addresses[symbol, lanes] for symbol in wanted}
 
 

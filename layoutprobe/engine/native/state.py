@@ -81,6 +81,7 @@ class Ctx(ctypes.Structure):
         *((n, ctypes.c_uint64) for n in ("log_words", "accesses")),
         ("sieve", ctypes.c_void_p),
         ("lds_is_set", ctypes.c_uint64),
+        ("defined", ctypes.c_uint64),
     ]
 
 

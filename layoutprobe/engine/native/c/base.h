@@ -110,6 +110,7 @@ struct Ctx {
   u32 *log; u64 log_words, accesses;
   Sieve *sieve;  // 0: nobody asks
   u64 lds_is_set;  // what LDS holds at the beginning an observer has said
+  u64 defined;     // what nobody has set counts as defined
 };
 
 #define W8 ((u8 *)w)

@@ -296,11 +296,20 @@ void lp_reset(const Ctx *c, u64 waves) {
   }
 }
 
+// What nobody has set counts as defined: it holds the poison all the same.
+static void define_all(Wave *w, const Ctx *c) {
+  settle_all(w, c);
+  for (u32 n = 0; n < c->vgprs; n++) *shadow_of(w, c, n) = (v_u32)0u;
+  __builtin_memset(w->shadow, 0, sizeof w->shadow);
+  __builtin_memset(w->undef, 0, sizeof w->undef);
+}
+
 // A workgroup starts: what hardware sets up. Only now, so that what is written is in the cache when it is read.
 static void begin(const Ctx *c, u64 group) {
   for (u64 n = group * c->per_group; n < (group + 1) * c->per_group; n++) {
     Wave *w = wave_at(c, n);
     fresh(w, c);
+    if (c->defined) define_all(w, c);
     w->index = (u32)n;
     for (u64 j = 0; j < c->initial_count; j++) {
       u64 r = c->initial[j].number;
@@ -315,7 +324,7 @@ static void begin(const Ctx *c, u64 group) {
   if (c->sieve) c->sieve->intervals[group]++;
   if (c->lds_is_set) return;
   __builtin_memset(c->lds_all + group * c->lds_stride, 0xA5, c->lds_stride);
-  __builtin_memset(c->lds_shadow_all + group * c->lds_stride, 0xFF, c->lds_stride);
+  __builtin_memset(c->lds_shadow_all + group * c->lds_stride, c->defined ? 0 : 0xFF, c->lds_stride);
 }
 
 // The wave that goes on: one that has been let go; else of those that have met the one furthest behind, as the
