@@ -53,7 +53,7 @@ class Launch(Struct, frozen=True, eq=False):
             one itself, and runs all.
         changes: instructions that are executed in place of others, see there; the emulator alone can do that.
         budget: instructions that it may issue; 0 for the backend's own.
-        defined: what nobody has set counts as defined, see there; the emulator alone can do otherwise.
+        defined: registers and LDS that nobody has set count as defined, see there; buffers are what they are.
     """
 
     code: CodeObject

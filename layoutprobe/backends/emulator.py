@@ -129,8 +129,6 @@ def _memory(launch: Launch, kernel: Kernel, buffers: list[Buffer]) -> GlobalMemo
     for region, buffer in zip(memory.buffers, buffers, strict=False):
         if buffer.bits is not None:
             memory.arena.blur(region, np.ascontiguousarray(buffer.bits).view(np.uint8).ravel())
-    if launch.defined:
-        memory.arena.define()
     given = iter(_addresses(memory, buffers))
     explicit = [next(given) if isinstance(a, Buffer) else a.tobytes() for a in launch.args]
     memory.arena.fill(

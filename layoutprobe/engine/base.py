@@ -48,9 +48,8 @@ class Dispatch(Struct, frozen=True, eq=False):
             LAST_FIRST (see `turns.LastFirst`); or in which their waves do: FIRST_WAVE or LAST_WAVE.
         others: workgroups that are not watched run, too.
         changes: what is executed in place of the instruction at an address: see `machine.program.changed`.
-        defined: registers, LDS and scratch count as defined from the beginning, as the caller has seen to it that
-            `memory` does: each holds a poison of which no right result is made. Such runs are several times as fast
-            where undefined bits meet matrix instructions, and tell nothing of these bits.
+        defined: registers, LDS and scratch count as defined from the beginning: they hold a poison of which no right
+            result is made. Such runs are several times as fast where undefined bits meet matrix instructions.
     """
 
     code: CodeObject

@@ -48,7 +48,7 @@ from layoutprobe.trace.subject import RunStoppedError, UndecidedError
 
 MOST = 3000
 """Changes that `--suggest` tries for a kernel."""
-COST = 60_000_000
+COST = 45_000_000
 """What changes that are tried with every red kernel may cost together, about a microsecond of a processor each."""
 _COMPILED, _REFUSED, _DECODED, _CHECKED, _JUDGED = 250_000, 200_000, 100, 600_000, 3_000_000
 """What it costs to compile a change, to have it refused, to decode an instruction, to apply a check once, and to

@@ -78,7 +78,7 @@ class Machine:
         signalled: bool [wave], waves that have signalled the barrier which they will wait at (RDNA4).
         facts: of the launch.
         events: who is told of what.
-        defined: what nobody has set counts as defined.
+        defined: registers, LDS and scratch that nobody has set count as defined.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """exp2, log2, sine and cosine in f64, of sums and products alone.
 
-Libraries round these as they like. What is made of operations that IEEE 754 defines is the same bit by bit wherever it
-is computed, so that C gives what numpy gives. The series end where their terms are below half a unit of the last place
-of f64: rounded to f32 or f16, nearly all values are the nearest ones. Cards are off by about one unit of f32.
+Libraries round these as they like. What is made of operations that IEEE 754 defines is the same bit by bit wherever
+it is computed, so that C gives what numpy gives. The series end where their terms are below half a unit of the last
+place of f64: rounded to f32 or f16, nearly all values are the nearest ones. Cards are off by about one unit of f32.
 """
 
 from __future__ import annotations

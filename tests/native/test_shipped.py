@@ -205,3 +205,23 @@ def _nearest(exact: Fraction) -> float:
         if abs(scaled) < 1 << 24:
             break
     return float(round(scaled) * Fraction(2) ** step)  # round() goes to the even one
+
+
+def test_while_nothing_is_kept_a_form_is_compiled_once(cold: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs of many changes share most of their forms; what kernels need in turn is whole again in the cache."""
+    first, second, third = gemm_forms()[:3]
+    compile_, texts = library._compile, list[str]()
+
+    def counted(units: tuple[str, ...], *words: object) -> bytes:
+        texts.append("".join(units))
+        return compile_(units, *words)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(library, "_compile", counted)
+    library.compiled_forms([first], 32)
+    with cache.nothing_kept():
+        found = library.compiled_forms([first, second], 32)
+    library.compiled_forms([first, second, third], 32)
+    there = [[form.symbol in text for form in (first, second, third)] for text in texts]
+    assert there == [[True, False, False], [False, True, False], [True, True, True]]
+    assert found == library.compiled_forms([second, first], 32)
+    assert len(texts) == len(there)

@@ -110,7 +110,7 @@ struct Ctx {
   u32 *log; u64 log_words, accesses;
   Sieve *sieve;  // 0: nobody asks
   u64 lds_is_set;  // what LDS holds at the beginning an observer has said
-  u64 defined;     // what nobody has set counts as defined
+  u64 defined;     // registers, LDS and scratch that nobody has set count as defined
 };
 
 #define W8 ((u8 *)w)

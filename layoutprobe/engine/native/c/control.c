@@ -296,7 +296,7 @@ void lp_reset(const Ctx *c, u64 waves) {
   }
 }
 
-// What nobody has set counts as defined: it holds the poison all the same.
+// Registers that nobody has set count as defined: they hold the poison all the same.
 static void define_all(Wave *w, const Ctx *c) {
   settle_all(w, c);
   for (u32 n = 0; n < c->vgprs; n++) *shadow_of(w, c, n) = (v_u32)0u;
