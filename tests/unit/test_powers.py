@@ -13,14 +13,15 @@ from layoutprobe.semantics import powers
 MANY = 200_000
 UNITS = 3
 """Of the last place of f64 that a value may be off."""
+Function = Callable[[Any], Any]
 _PI = np.longdouble("3.14159265358979323846264338327950288")
 
 
-def _turned(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _turned(function: Function) -> Function:
     return lambda turns: function((turns - np.rint(turns)) * 2 * _PI)
 
 
-CASES = {
+CASES: dict[str, tuple[Function, Function, Function]] = {
     "exp2": (powers.exp2, np.exp2, lambda rng: rng.uniform(-160, 140, MANY)),
     "log2": (powers.log2, np.log2, lambda rng: np.exp2(rng.uniform(-148, 127, MANY))),
     "log2 near one": (powers.log2, np.log2, lambda rng: rng.uniform(0.5, 2, MANY)),

@@ -19,7 +19,8 @@ _ON_BOOLS = {"add": "|", "multiply": "&"}
 _COMPARE = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==",
             "not_equal": "!="}  # fmt: skip
 _ELEMENTWISE = {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "roundeven", "sqrt": "sqrt"}
-"""Those that every compiler rounds as numpy does. exp2, log2, sin and cos are none of them: see semantics/powers.py."""
+"""Those that every compiler rounds as numpy does. exp2, log2, sin and cos are not: see
+semantics/powers.py."""
 _FRACTION = {2: 10, 4: 23, 8: 52}
 """Bits of the fraction of a float, by its bytes."""
 _F32 = np.dtype(np.float32)
