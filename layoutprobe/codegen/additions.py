@@ -9,6 +9,7 @@ from itertools import islice
 
 from msgspec.structs import replace
 
+from layoutprobe.codegen.declarations import FUNCTION, declarations, declared_in
 from layoutprobe.codegen.expressions import (
     Rewrite,
     Spot,
@@ -19,7 +20,6 @@ from layoutprobe.codegen.expressions import (
     split,
     terms,
 )
-from layoutprobe.codegen.scope import FUNCTION, declarations, declared_in
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.tree import Node
 

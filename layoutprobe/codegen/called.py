@@ -8,9 +8,9 @@ from itertools import combinations, pairwise
 
 from msgspec.structs import replace
 
+from layoutprobe.codegen.declarations import is_headed
 from layoutprobe.codegen.expressions import Rewrite, Spot, between
 from layoutprobe.codegen.renames import alike
-from layoutprobe.codegen.scope import is_headed
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.tree import is_cast, template_end
 

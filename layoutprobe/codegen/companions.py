@@ -9,9 +9,9 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
+from layoutprobe.codegen.declarations import declarations
 from layoutprobe.codegen.expressions import Rewrite, Spot
 from layoutprobe.codegen.omitted import added, ends
-from layoutprobe.codegen.scope import declarations
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.tree import Node
 

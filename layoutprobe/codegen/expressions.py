@@ -8,7 +8,8 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from layoutprobe.codegen.scope import BUILTIN, Outer, Scope, declarations, idle, is_headed, scope, sort_of
+from layoutprobe.codegen.declarations import declarations, is_headed, sort_of
+from layoutprobe.codegen.scope import BUILTIN, Outer, Scope, idle, scope
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.tree import BINDING, Node, forest, parse
 

@@ -9,9 +9,9 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
+from layoutprobe.codegen.declarations import declarations, sort_of
 from layoutprobe.codegen.expressions import Known, Rewrite, Spot
 from layoutprobe.codegen.omitted import sums_of
-from layoutprobe.codegen.scope import declarations, sort_of
 from layoutprobe.codegen.tree import Node, template_end
 
 

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
+from layoutprobe.codegen.declarations import declarations
 from layoutprobe.codegen.expressions import Rewrite, Spot, indent
-from layoutprobe.codegen.scope import declarations
 from layoutprobe.codegen.tree import Node
 
 _MOST = 4

@@ -10,8 +10,9 @@ from math import log1p
 
 from msgspec.structs import replace
 
+from layoutprobe.codegen.declarations import FUNCTION, declared_in
 from layoutprobe.codegen.expressions import Known, Rewrite, Spot
-from layoutprobe.codegen.scope import BUILTIN, FUNCTION, Operand, declared_in
+from layoutprobe.codegen.scope import BUILTIN, Operand
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.tree import ASSIGNMENTS
 

@@ -8,10 +8,11 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
+from layoutprobe.codegen.declarations import declarations
 from layoutprobe.codegen.expressions import Rewrite, Spot, indent
 from layoutprobe.codegen.families import switches
 from layoutprobe.codegen.renames import renamed
-from layoutprobe.codegen.scope import Operand, declarations
+from layoutprobe.codegen.scope import Operand
 from layoutprobe.codegen.statements import Source, Token
 from layoutprobe.codegen.tree import Node
 

@@ -9,8 +9,8 @@ from itertools import islice, pairwise
 
 from msgspec.structs import replace
 
+from layoutprobe.codegen.declarations import declarations
 from layoutprobe.codegen.expressions import Rewrite, Spot
-from layoutprobe.codegen.scope import declarations
 from layoutprobe.codegen.statements import Token, free_words, words
 from layoutprobe.codegen.tree import BINDING, TYPES, Node
 

@@ -12,9 +12,9 @@ from itertools import pairwise
 
 from msgspec import Struct
 
+from layoutprobe.codegen.declarations import declared_in, is_headed
 from layoutprobe.codegen.expressions import Rewrite
 from layoutprobe.codegen.macros import Macro, macros, source_at
-from layoutprobe.codegen.scope import declared_in, is_headed
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.tree import template_end
 

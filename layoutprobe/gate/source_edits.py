@@ -16,10 +16,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from layoutprobe.checks import numerics
+from layoutprobe.codegen.declarations import declarations, is_headed
 from layoutprobe.codegen.expressions import Rewrite, Spot, function_around
 from layoutprobe.codegen.macros import macros
 from layoutprobe.codegen.rewrites import KINDS, rewrites
-from layoutprobe.codegen.scope import Outer, declarations, is_headed, scope
+from layoutprobe.codegen.scope import Outer, scope
 from layoutprobe.codegen.statements import Source
 from layoutprobe.gate.copies import SourceCopy
 from layoutprobe.gate.strides import numbers_told, scalars_for

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from layoutprobe.codegen.declarations import declarations
 from layoutprobe.codegen.expressions import Spot
 from layoutprobe.codegen.rewrites import KINDS, offered, rewrites
-from layoutprobe.codegen.scope import declarations
 from layoutprobe.codegen.statements import Source
 
 KERNEL = """\
