@@ -42,13 +42,13 @@ from layoutprobe.codegen.expressions import (
 from layoutprobe.codegen.families import enumerators, families
 from layoutprobe.codegen.idioms import atomic, bounds, choices, conversions, first_only, groups, initial
 from layoutprobe.codegen.instructions import asm
+from layoutprobe.codegen.kin import operators, words
 from layoutprobe.codegen.omitted import omitted
 from layoutprobe.codegen.quantities import constants, meant, numbers, told, weights
 from layoutprobe.codegen.renames import exchanges, names, scalars
 from layoutprobe.codegen.series import resets, series, siblings
 from layoutprobe.codegen.shapes import brackets, gone, less, rounding, tests, turned
 from layoutprobe.codegen.statements import Source, free_words
-from layoutprobe.codegen.tree import template_end
 from layoutprobe.codegen.twins import grown, indices, named, subscripts, twins
 
 
@@ -170,58 +170,6 @@ def _declares(source: Source, first: int, last: int) -> bool:
     return last > first + 1 and all(token.kind == "name" for token in source.tokens[first : first + 2])
 
 
-def _operators(spot: Spot) -> Iterator[Rewrite]:
-    """One operator for another: < for <=, % for /, ^ for |; `& 3` for `>> 2`, and the reverse."""
-    of_templates = set[int]()
-    for i in spot.within:
-        if spot.source.tokens[i].text == "<" and (end := template_end(spot.source, i)) is not None:
-            of_templates |= {i, end}
-        for text, rank in (
-            _OTHER_OPERATORS.get(spot.source.tokens[i].text, ()) if i not in of_templates else ()
-        ):
-            yield replace(spot.replace(i, i + 1, text, "operators"), rank=rank)
-        if spot.source.tokens[i].text in (">>", "&") and i + 1 < spot.within.stop:
-            for text in _other_part(spot.source.tokens[i].text, spot.source.tokens[i + 1].text):
-                yield replace(spot.replace(i, i + 2, text, "operators"), rank=0.5)
-
-
-def _other_part(sign: str, number: str) -> Iterator[str]:
-    """The lower bits for those above, and the reverse; nothing where a number is none of bits."""
-    if not re.fullmatch(r"\d{1,5}u?", number):
-        return
-    value, suffix = int(number.rstrip("u")), "u" * number.endswith("u")
-    if sign == ">>" and 0 < value <= _MOST_BITS:
-        yield f"& {(1 << value) - 1}{suffix}"
-    elif sign == "&" and value & (value + 1) == 0 and value:
-        yield f">> {value.bit_length()}"
-    elif sign == "&" and value & (value - 1) == 0 and value:
-        yield from (f">> {value.bit_length() - 1}", f">> {value.bit_length() - 1} & 1")
-
-
-_MOST_BITS = 8
-
-
-_OTHER_OPERATORS = {
-    "<": (("<=", 0.0), (">", 0.7)),
-    "<=": (("<", 0.0), (">=", 0.9)),
-    ">": ((">=", 0.0), ("<", 0.7)),
-    ">=": ((">", 0.0), ("<=", 0.9)),
-    "%": (("/", 0.5),),
-    "/": (("%", 0.5),),
-    "|": (("^", 0.5),),
-    "^": (("|", 0.5), ("&", 1.5)),
-    "+": (("-", 1.0), ("^", 2.0)),
-    "-": (("+", 0.5),),
-    "<<": ((">>", 1.0),),
-    ">>": (("<<", 1.0),),
-    "==": (("!=", 1.0),),
-    "!=": (("==", 1.0),),
-    "&&": (("||", 1.5),),
-    "||": (("&&", 1.0),),
-}
-"""Of an operator those it is mistaken for, and how unlikely that is."""
-
-
 def _lanes(spot: Spot) -> Iterator[Rewrite]:
     """Another part of a lane's or thread's number: its place in a half-wave or wave, or which of these it is in. And
     the workgroup's other axis, where that counts them."""
@@ -266,63 +214,6 @@ def _parity(spot: Spot) -> Iterator[Rewrite]:
 _BUFFER = re.compile(r"buf|stage|slot|phase|parity|cur|next", re.I)
 
 
-def _words(spot: Spot) -> Iterator[Rewrite]:
-    """Another function, type or constant of one family: fmaxf for fminf, exp2f for expf, true for false."""
-    tokens = spot.source.tokens
-    for i in spot.within:
-        for kin in _FAMILIES:
-            if tokens[i].text in kin:
-                whole = tokens[i].text in _COORDINATES and tokens[i - 1].text in ("=", "+=")
-                whole |= tokens[i].text in ("true", "false") and _of_builtin(spot.source, i)
-                others = (text for text in kin if text != tokens[i].text)
-                yield from (
-                    replace(spot.replace(i, i + 1, text, "words"), rank=-_WHOLE * whole) for text in others
-                )
-
-
-def _of_builtin(source: Source, i: int) -> bool:
-    """Whether a word is an argument of one of the compiler's functions: of matrix instructions it is a sign."""
-    opened = source.parent[i]
-    return opened > 0 and source.tokens[opened - 1].text.startswith("__builtin_amdgcn_")
-
-
-_COORDINATES = ("blockDim", "gridDim", "threadIdx", "blockIdx")
-_WHOLE = 1.5
-"""How much likelier one of these is taken for its like where a loop begins or goes on by it alone, and a sign for the
-other one."""
-_FAMILIES = tuple(
-    tuple(line.split())
-    for line in (
-        "threadIdx blockIdx",
-        "blockDim gridDim",
-        "true false",
-        "fmaxf fminf",
-        "max min",
-        "expf exp2f __expf",
-        "logf log2f __logf",
-        "rsqrtf sqrtf",
-        "floorf ceilf roundf rintf truncf",
-        "_Float16 __bf16 float",
-        "f16 bf16",
-        "char unsigned",
-        "int8_t uint8_t",
-        "int16_t uint16_t",
-        "int unsigned",
-        "int32_t uint32_t",
-        "__low2float __high2float",
-        "-INFINITY 0.0f",
-        "INFINITY 0.0f",
-        "0.0f 1.0f",
-        "0.f 1.f",
-        "__shfl_xor __shfl_down __shfl",
-        "+= =",
-        "-= +=",
-        "continue break",
-    )
-)
-"""Words that stand for each other by mistake."""
-
-
 class Kind(Struct, frozen=True):
     """A kind of change.
 
@@ -358,9 +249,9 @@ KINDS: Mapping[str, Kind] = {
     "subscripts": Kind(subscripts, 3.8, 0.45),
     "terms": Kind(less, 3.4, 0.15, at_once=True),
     "lanes": Kind(_lanes, 5.5, 0.2, at_once=True),
-    "operators": Kind(_operators, 3.3, 0.15, at_once=True),
+    "operators": Kind(operators, 3.3, 0.15, at_once=True),
     "numbers": Kind(numbers, 4.0, 0.25, at_once=True),
-    "words": Kind(_words, 4.0, 0.3, at_once=True),
+    "words": Kind(words, 4.0, 0.3, at_once=True),
     "rounding": Kind(rounding, 2.8, 1.0),
     "tests": Kind(tests, 3.6, 0.7),
     "factors": Kind(factors, 5.0, 0.3),

@@ -1,0 +1,121 @@
+"""One token for its like: an operator for another one, a function, type or constant for one of its family."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from layoutprobe.codegen.expressions import Rewrite, Spot
+from layoutprobe.codegen.statements import Source
+from layoutprobe.codegen.tree import template_end
+
+
+def operators(spot: Spot) -> Iterator[Rewrite]:
+    """One operator for another: < for <=, % for /, ^ for |; `& 3` for `>> 2`, and the reverse."""
+    of_templates = set[int]()
+    for i in spot.within:
+        if spot.source.tokens[i].text == "<" and (end := template_end(spot.source, i)) is not None:
+            of_templates |= {i, end}
+        for text, rank in (
+            _OTHER_OPERATORS.get(spot.source.tokens[i].text, ()) if i not in of_templates else ()
+        ):
+            yield replace(spot.replace(i, i + 1, text, "operators"), rank=rank)
+        if spot.source.tokens[i].text in (">>", "&") and i + 1 < spot.within.stop:
+            for text in _other_part(spot.source.tokens[i].text, spot.source.tokens[i + 1].text):
+                yield replace(spot.replace(i, i + 2, text, "operators"), rank=0.5)
+
+
+def _other_part(sign: str, number: str) -> Iterator[str]:
+    """The lower bits for those above, and the reverse; nothing where a number is none of bits."""
+    if not re.fullmatch(r"\d{1,5}u?", number):
+        return
+    value, suffix = int(number.rstrip("u")), "u" * number.endswith("u")
+    if sign == ">>" and 0 < value <= _MOST_BITS:
+        yield f"& {(1 << value) - 1}{suffix}"
+    elif sign == "&" and value & (value + 1) == 0 and value:
+        yield f">> {value.bit_length()}"
+    elif sign == "&" and value & (value - 1) == 0 and value:
+        yield from (f">> {value.bit_length() - 1}", f">> {value.bit_length() - 1} & 1")
+
+
+_MOST_BITS = 8
+
+
+_OTHER_OPERATORS = {
+    "<": (("<=", 0.0), (">", 0.7)),
+    "<=": (("<", 0.0), (">=", 0.9)),
+    ">": ((">=", 0.0), ("<", 0.7)),
+    ">=": ((">", 0.0), ("<=", 0.9)),
+    "%": (("/", 0.5),),
+    "/": (("%", 0.5),),
+    "|": (("^", 0.5),),
+    "^": (("|", 0.5), ("&", 1.5)),
+    "+": (("-", 1.0), ("^", 2.0)),
+    "-": (("+", 0.5),),
+    "<<": ((">>", 1.0),),
+    ">>": (("<<", 1.0),),
+    "==": (("!=", 1.0),),
+    "!=": (("==", 1.0),),
+    "&&": (("||", 1.5),),
+    "||": (("&&", 1.0),),
+}
+"""Of an operator those it is mistaken for, and how unlikely that is."""
+
+
+def words(spot: Spot) -> Iterator[Rewrite]:
+    """Another function, type or constant of one family: fmaxf for fminf, exp2f for expf, true for false."""
+    tokens = spot.source.tokens
+    for i in spot.within:
+        for kin in _FAMILIES:
+            if tokens[i].text in kin:
+                whole = tokens[i].text in _COORDINATES and tokens[i - 1].text in ("=", "+=")
+                whole |= tokens[i].text in ("true", "false") and _of_builtin(spot.source, i)
+                others = (text for text in kin if text != tokens[i].text)
+                yield from (
+                    replace(spot.replace(i, i + 1, text, "words"), rank=-_WHOLE * whole) for text in others
+                )
+
+
+def _of_builtin(source: Source, i: int) -> bool:
+    """Whether a word is an argument of one of the compiler's functions: of matrix instructions it is a sign."""
+    opened = source.parent[i]
+    return opened > 0 and source.tokens[opened - 1].text.startswith("__builtin_amdgcn_")
+
+
+_COORDINATES = ("blockDim", "gridDim", "threadIdx", "blockIdx")
+_WHOLE = 1.5
+"""How much likelier one of these is taken for its like where a loop begins or goes on by it alone, and a sign for the
+other one."""
+_FAMILIES = tuple(
+    tuple(line.split())
+    for line in (
+        "threadIdx blockIdx",
+        "blockDim gridDim",
+        "true false",
+        "fmaxf fminf",
+        "max min",
+        "expf exp2f __expf",
+        "logf log2f __logf",
+        "rsqrtf sqrtf",
+        "floorf ceilf roundf rintf truncf",
+        "_Float16 __bf16 float",
+        "f16 bf16",
+        "char unsigned",
+        "int8_t uint8_t",
+        "int16_t uint16_t",
+        "int unsigned",
+        "int32_t uint32_t",
+        "__low2float __high2float",
+        "-INFINITY 0.0f",
+        "INFINITY 0.0f",
+        "0.0f 1.0f",
+        "0.f 1.f",
+        "__shfl_xor __shfl_down __shfl",
+        "+= =",
+        "-= +=",
+        "continue break",
+    )
+)
+"""Words that stand for each other by mistake."""
