@@ -208,6 +208,14 @@ class Source:
                 break
         return last
 
+    def blocks_at(self, offset: int) -> frozenset[int]:
+        """Opening braces of the blocks that a place in the text is in."""
+        return frozenset(
+            i
+            for i, j in self.partner.items()
+            if i < j and self.tokens[i].end <= offset <= self.tokens[j].start and self.is_block(i)
+        )
+
     def block_around(self, index: int) -> tuple[int, int] | None:
         """Opening and closing brace of the innermost block that a token stands in."""
         parent = self.parent[index]

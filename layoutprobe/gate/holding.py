@@ -23,6 +23,7 @@ class Held(Struct, frozen=True):
         longer: some wave has several times as much to do with it.
         in_loop: it is of the head of a loop.
         work: instructions that all waves execute with it, together.
+        longest: those of the wave that executes most.
     """
 
     edit: SourceEdit
@@ -30,6 +31,7 @@ class Held(Struct, frozen=True):
     longer: bool = False
     in_loop: bool = False
     work: int = 0
+    longest: int = 0
 
     def may_lead(self, findings: Sequence[Finding]) -> bool:
         """Nothing goes wrong at other sizes, or nothing but what a right kernel may have: it bears no larger size.
@@ -50,12 +52,18 @@ class Held(Struct, frozen=True):
 
 
 def likeliest(found: Sequence[Held], case: KernelCase) -> list[Held]:
-    """Those that are not doubted, if there are any: first what goes wrong nowhere, and has least to do. What makes up
-    for a mistake by doing more, as a tile that nothing is stored of, is not what was meant."""
+    """Those that are not doubted, if there are any: first what goes wrong nowhere, leaves no wave alone with the work
+    of others, and has least to do. What makes up for a mistake by doing more, as a tile that nothing is stored of, is
+    not what was meant."""
     held = [one for one in found if not one.is_doubtful(case)] or list(found)
     least = min((one.work for one in held), default=0)
-    return sorted(held, key=lambda one: (len(one.unlisted), one.work > _MORE * least))
+    shared = min((one.longest for one in held), default=0)
+    return sorted(
+        held,
+        key=lambda one: (len(one.unlisted), one.longest > _ALONE * shared, one.work > _MORE * least),
+    )
 
 
-_MORE = 1.1
-"""How many times the least work is more than that: compilers make a few instructions more or less of the same."""
+_MORE, _ALONE = 1.1, 1.4
+"""How many times the least work is more than that, of all waves and of the longest: compilers make a few instructions
+more or less of the same."""

@@ -60,6 +60,7 @@ _SHARE = 0.7
 _AFTER = 80
 """Further changes that are tried once one holds: whoever reads of it should know of others that do."""
 _OF_ORDER = ("barriers",)
+_OUTSIDE = 3
 _BARRIERS = 10
 """Barriers that are tried: each is judged by the check of races alone first, which takes most of a second."""
 _CAUSES = 2
@@ -253,10 +254,11 @@ class Mender:
         if verdict is None or verdict.exit_code or self._is_never_true(edit, trials):
             return None
         longer = trials is not None and trials.is_much_longer(*_as_built(built))
-        work = trials.first.work_with(*_as_built(built)) if trials is not None else 0
+        work = trials.first.work_with(*_as_built(built)) if trials is not None else None
         text, start = self._copies[0].texts[edit.file], edit.rewrite.start
         head = text[text.rfind("\n", 0, start) + 1 : start].lstrip()
-        return Held(edit, verdict.unlisted, longer, in_loop=head.startswith(("for", "while")), work=work)
+        held = Held(edit, verdict.unlisted, longer, in_loop=head.startswith(("for", "while")))
+        return held if work is None else replace(held, work=work.all, longest=work.longest)
 
     def _is_never_true(self, edit: SourceEdit, trials: Trials | None) -> bool:
         """Whether a test that is added to another one is false in every run: then the change is a branch that nothing
@@ -269,6 +271,19 @@ class Mender:
         never = replace(edit, rewrite=replace(rewrite, text=f"{old} && false"))
         built = self._compile(never)
         return built is not None and self._is_right(never, built, trials)
+
+    def outside(self, inner: SourceEdit, edits: Sequence[SourceEdit]) -> list[SourceEdit]:
+        """Those changes that stand behind blocks in which another one stands, the outermost first."""
+        source = Source(self._copies[0].texts[inner.file])
+        around = source.blocks_at(inner.rewrite.start)
+        depths = [
+            (len(blocks), edit)
+            for edit in edits
+            if edit.file == inner.file
+            and edit.rewrite.start > inner.rewrite.start
+            and (blocks := source.blocks_at(edit.rewrite.start)) < around
+        ]
+        return [edit for _, edit in sorted(depths, key=lambda one: one[0])]
 
     def _compile(self, edit: SourceEdit) -> Built | None:
         """What a change compiles to; None where it does not."""
@@ -403,15 +418,21 @@ def source_changes(
 
 
 def ordering(mender: Mender, race: Finding) -> Held | None:
-    """The first barrier with which every check holds; the likeliest are tried alone.
+    """The first barrier with which every check holds, of the likeliest alone; or one that stands outside of a block
+    around it, where that is enough: a pass of an inner loop needs none then.
 
     Args:
         mender: of the kernel.
         race: waves that nothing orders.
     """
-    edits = (edit for edit in mender.edits.in_turn([race]) if edit.rewrite.kind in _OF_ORDER)
-    held = mender.holding(islice(edits, _BARRIERS), None, lambda: True)
-    return next((one for one in held if not one.unlisted), None)
+    edits = [edit for edit in mender.edits.in_turn([race]) if edit.rewrite.kind in _OF_ORDER]
+
+    def first_of(some: Sequence[SourceEdit]) -> Held | None:
+        held = mender.holding(some, None, lambda: True)
+        return next((one for one in held if not one.unlisted), None)
+
+    inner = first_of(edits[:_BARRIERS])
+    return inner and (first_of(mender.outside(inner.edit, edits)[:_OUTSIDE]) or inner)
 
 
 def mend(

@@ -83,11 +83,11 @@ class AtSize:
         """Of one run."""
         return self.subject.run(RunSpec(self.compared[0].spec.inputs, (WorkRecorder,))).record(Work)
 
-    def work_with(self, change: Change, backend: WatchedBackend) -> int:
-        """Instructions that all waves of one run execute with a change; 0 where that ends early."""
+    def work_with(self, change: Change, backend: WatchedBackend) -> Work | None:
+        """Of one run with a change; None where that ends early."""
         recorder = WorkRecorder()
         found = self.launched(self.specs[0], change, backend, watching=[recorder])
-        return recorder.record().all if found.fault is None else 0
+        return recorder.record() if found.fault is None else None
 
     def cost(self, more: float = 0.0) -> float:
         """About what a launch takes, in microseconds of a processor, where what is changed takes so much more; of

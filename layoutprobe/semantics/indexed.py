@@ -27,12 +27,13 @@ from layoutprobe.isa.inst import M0, VGPR0, Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.faults import fault
-from layoutprobe.machine.registers import Array
+from layoutprobe.machine.registers import POISON, Array
 from layoutprobe.semantics.access import undefined_guard
 from layoutprobe.semantics.operands import reader, register_mask, settle
 from layoutprobe.semantics.registry import IN_MODE, Executor, UnsupportedFormError, bind, instruction
 
 _HINT = "check the index of the array that the compiler keeps in registers"
+_MOVES = ("v_mov_b32", "v_accvgpr_read_b32")
 _BOTH = ("v_swap", "v_permlane16_swap", "v_permlane32_swap")
 """They write their sources, too."""
 
@@ -56,8 +57,12 @@ def _indexed(inst: Inst) -> Executor:
         for m0 in np.unique(index):
             lanes = c.exec & (index == m0)[:, None]
             low, high = (int(m0) & 0x3FF, int(m0) >> 16 & 0x3FF) if two else (int(m0), int(m0))
-            _check(c, inst, source.index + low if from_m0 else 0, target.index + high if to_m0 else 0, lanes)
             to = target.index + (high if to_m0 else 0)
+            if to >= c.regs.count:
+                raise _beyond(c, inst, f"VGPR {to}", f"VGPRs below v{c.regs.count}", lanes)
+            if from_m0 and source.index + low >= c.regs.count:
+                _undefine(c, to, lanes)
+                continue
             if c.machine.events.indexed:
                 done = placed(inst, (low if from_m0 else 0, 0, 0), high if to_m0 else 0)
                 _tell(c, inst, c.waves[index == m0], replace(done, name="v_mov_b32"))
@@ -74,10 +79,13 @@ def _indexed(inst: Inst) -> Executor:
     return execute
 
 
-def _check(c: Cohort, inst: Inst, source: int, target: int, lanes: Array) -> None:
-    count = c.regs.count
-    if max(source, target) >= count:
-        raise _beyond(c, inst, f"VGPR {max(source, target)}", f"VGPRs below v{count}", lanes)
+def _undefine(c: Cohort, register: int, lanes: Array) -> None:
+    """What is read from where no register is. Compilers read elements of arrays that nothing may use, and LLVM says of
+    one beyond the end that it is poison: it is no fault as long as nothing depends on it."""
+    np.copyto(c.u[register], np.uint32(POISON), where=lanes)
+    np.copyto(c.shadow.u[register], np.uint32(0xFFFFFFFF), where=lanes)
+    c.undef |= 1 << VGPR0 + register
+    settle(c, VGPR0 + register)
 
 
 def _beyond(c: Cohort, inst: Inst, picked: str, expected: str, lanes: Array) -> Exception:
@@ -193,6 +201,10 @@ def _place(inst: Inst, plain: Inst, m0: int, count: int) -> _Placed:
     first, second, third = (index if operands >> at & 1 else 0 for at in range(3))
     done = placed(plain, (first, second, third), index if operands & DST else 0)
     wrong = _wrong(inst, done, count)
+    target = done.dst[0] if plain.name in _MOVES else None
+    if wrong and target is not None and not _wrong(inst, replace(done, src=inst.src), count):
+        of_itself = replace(done, src=(target,))  # for observers: there is no such source
+        return _Placed(of_itself, lambda c: _undefine(c, target.index, c.exec))
     return _Placed(done, wrong=wrong) if wrong else _Placed(done, bind(done))
 
 
