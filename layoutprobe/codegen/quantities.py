@@ -154,7 +154,8 @@ def told(spot: Spot) -> Iterator[Rewrite]:
     numbers = [number for number in spot.told if str(number) not in known]
     added = [number for number in spot.told if number < _LEAST_TILE]
     for i in spot.within:
-        if is_whole(spot.source.tokens[i]) and int(spot.source.tokens[i].text) >= _LEAST_TILE:
+        of_bits = spot.source.tokens[i - 1].text in _OF_BITS  # a size is no mask
+        if is_whole(spot.source.tokens[i]) and int(spot.source.tokens[i].text) >= _LEAST_TILE and not of_bits:
             for number in numbers:
                 yield spot.replace(i, i + 1, str(number), "told")
     for one in spot.scope.operands:
@@ -167,6 +168,20 @@ def told(spot: Spot) -> Iterator[Rewrite]:
                     yield replace(new, rank=0.4)
 
 
+def powers(spot: Spot) -> Iterator[Rewrite]:
+    """`c * x * x * x` for `c * x * x`, and `x * x` for `x`: a factor once more."""
+    for node in spot.tree.walk():
+        signs = {spot.operator(node, n) for n in range(1, len(node.parts))}
+        if node.kind != "product" or signs != {"*"}:
+            continue
+        often = Counter(spot.text(part) for part in node.parts)
+        for text, times in often.items():
+            if "real" in spot.sorts(node) and not re.match(r"[\d.]", text):
+                new = spot.replace(node.first, node.last, f"{spot.text(node)} * {text}", "powers")
+                yield replace(new, rank=0.0 if times > 1 else 1.0)
+
+
+_OF_BITS = ("&", "|", "^", "<<", ">>")
 _LEAST_TILE = 12
 """Extents of tiles and workgroups are not smaller, and paddings not larger."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import combinations
 from math import log1p
@@ -66,6 +66,7 @@ def _unlike(spot: Spot, one: Operand, other: Known) -> float:
     score += 0.8 * (_is_size(spot, one.text) != _is_size(spot, other.text))
     score -= 4 * _AXIS * (one.text.partition(".")[0] in BUILTIN and other.text in _axes(spot.source))
     score -= _MEMBER * _of_one_object(one.text, other.text)
+    score -= _DERIVED * (one.text in _made_of(spot).get(other.text, ()))
     divides = spot.source.tokens[one.first - 1].text == "/" and one.first > 0
     score -= _MEAN * (divides and re.split(r"\.|->", other.text)[-1] in spot.scalars)
     return score + 1.0 * (spot.source.tokens[one.first].kind == "number")
@@ -76,10 +77,30 @@ _AXIS = 0.5
 """How much likelier the other coordinate is meant: a kernel has few of them."""
 _MEMBER = 1.0
 """How much likelier another member of the same object is meant."""
+_DERIVED = 2.0
+"""How much likelier a name is meant whose value is made of this one: `k_end = min(K, begin + count)` for K."""
 _MEAN = 1.5
 """How much likelier an extent that the kernel is given is meant where something is divided: a mean is over all."""
 _EXTENT = 2.0
 """How much unlikelier an extent is meant by an index, or the reverse: with all as its share one workgroup does it."""
+
+
+def _made_of(spot: Spot) -> Mapping[str, frozenset[str]]:
+    """Names of the function, and the names that their first values are made of."""
+    return _values_in(spot.body)
+
+
+@lru_cache(maxsize=32)
+def _values_in(body: str) -> Mapping[str, frozenset[str]]:
+    found = dict[str, frozenset[str]]()
+    for match in _GIVEN.finditer(body):
+        value = body[match.end() : match.end() + _LONGEST_VALUE].partition(";")[0]
+        found.setdefault(match[1], frozenset(re.findall(r"[A-Za-z_]\w*", _GIVEN.split(value)[0])))
+    return found
+
+
+_GIVEN = re.compile(r"\b([A-Za-z_]\w*)\s*=(?![=])")
+_LONGEST_VALUE = 120
 
 
 @lru_cache(maxsize=32)

@@ -12,6 +12,7 @@ from itertools import combinations, islice
 from msgspec import Struct
 from msgspec.structs import replace
 
+from layoutprobe.codegen.accumulators import accumulators
 from layoutprobe.codegen.additions import around, barriers, carried, factors, lacking, terms_more, units
 from layoutprobe.codegen.called import called, covered, of_templates
 from layoutprobe.codegen.companions import companions
@@ -44,7 +45,8 @@ from layoutprobe.codegen.idioms import atomic, bounds, choices, conversions, fir
 from layoutprobe.codegen.instructions import asm
 from layoutprobe.codegen.kin import operators, words
 from layoutprobe.codegen.omitted import omitted
-from layoutprobe.codegen.quantities import constants, meant, numbers, told, weights
+from layoutprobe.codegen.orders import orders
+from layoutprobe.codegen.quantities import constants, meant, numbers, powers, told, weights
 from layoutprobe.codegen.renames import exchanges, names, scalars
 from layoutprobe.codegen.series import resets, series, siblings
 from layoutprobe.codegen.shapes import brackets, gone, less, rounding, tests, turned
@@ -301,6 +303,9 @@ KINDS: Mapping[str, Kind] = {
     "enumerators": Kind(enumerators, 3.0, 0.3, at_once=True),
     "limits": Kind(limits, 3.3, 0.15),
     "meant": Kind(meant, 3.4, 0.15),
+    "orders": Kind(orders, 3.0, 0.1),
+    "accumulators": Kind(accumulators, 3.0, 0.1),
+    "powers": Kind(powers, 3.0, 0.1),
 }
 """Each kind of change, by name."""
 _MOST_OF_A_KIND = 80

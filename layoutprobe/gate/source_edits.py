@@ -117,7 +117,7 @@ class SourceEdits:
             nearest[key] = near
             waiting.extend(self._copy_behind(near))
             waiting.extend(self._bodies(near))
-            waiting.extend(_lambda_of(near))
+            waiting.extend(_inside(near))
             waiting.extend(self._definitions(near))
         return list(nearest.values())
 
@@ -214,13 +214,15 @@ def _is_local(source: Source, i: int) -> bool:
     return source.is_block(source.parent[i]) and _in_function(source, i)
 
 
-def _lambda_of(here: _Near) -> Iterator[_Near]:
-    """Statements of the lambda that a call goes on with: what a wrapper calls may have the wrapper's line alone."""
+def _inside(here: _Near) -> Iterator[_Near]:
+    """Statements of the lambda that a call goes on with, as what a wrapper calls may have the wrapper's line alone;
+    and of a loop whose head is told."""
     source, brace = here.source, here.within.stop
     if brace + 1 >= len(source.tokens) or not source.is_block(brace):
         return
     behind = source.partner.get(brace - 1, 0) - 1 if source.tokens[brace - 1].text == ")" else brace - 1
-    if source.tokens[behind].text == "]":
+    told = here.far <= _OF_HEADS and source.tokens[behind].text in ("for", "while")
+    if told or source.tokens[behind].text == "]":
         body = islice(source.statements(brace + 1, source.partner[brace]), _LONGEST_BODY)
         for n, within in enumerate(body):
             yield _Near(here.far + _FARTHER + n * _FARTHER / 4, here.file, source, within, 0)
@@ -244,6 +246,8 @@ def _known(here: _Near) -> Outer:
     return tuple(known.at(max(here.within.stop - 1, here.within.start)).items())
 
 
+_OF_HEADS = 0.15
+"""How far from what is told the head of a loop is at most, for what is in it to be as near."""
 _OF_LINE = 6
 _COPY = 3
 """Words of `b1 = nb1`."""

@@ -80,8 +80,8 @@ def _indexed(inst: Inst) -> Executor:
 
 
 def _undefine(c: Cohort, register: int, lanes: Array) -> None:
-    """What is read from where no register is. Compilers read elements of arrays that nothing may use, and LLVM says of
-    one beyond the end that it is poison: it is no fault as long as nothing depends on it."""
+    """What is read from where no register is. Compilers read elements of arrays that nothing may use, and LLVM says
+    of one beyond the end that it is poison: it is no fault as long as nothing depends on it."""
     np.copyto(c.u[register], np.uint32(POISON), where=lanes)
     np.copyto(c.shadow.u[register], np.uint32(0xFFFFFFFF), where=lanes)
     c.undef |= 1 << VGPR0 + register

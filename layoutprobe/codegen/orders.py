@@ -1,0 +1,85 @@
+"""A statement behind those that follow it, where one gives what another needs, or spoils it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from layoutprobe.codegen.declarations import declared_in
+from layoutprobe.codegen.expressions import Rewrite, Spot, indent
+from layoutprobe.codegen.statements import Source, free_words
+from layoutprobe.codegen.tree import parse
+
+_MOST = 3
+"""Statements that one may be moved behind."""
+
+
+def orders(spot: Spot) -> Iterator[Rewrite]:
+    """`f = g(m); m = top;` for `m = top; f = g(m);`, and the reverse."""
+    source, here = spot.source, spot.within
+    if not _is_plain(source, here):
+        return
+    behind = list(_behind(source, here))
+    for nth in range(len(behind)):
+        yield from _moved(source, here, behind[: nth + 1], 0.3 * nth)
+    before = _before(source, here)
+    if before is not None:
+        yield from _moved(source, before, [here], 0.1)
+
+
+def _moved(source: Source, one: range, others: list[range], rank: float) -> Iterator[Rewrite]:
+    """One statement behind others, where that makes a difference, and all names are known as before."""
+    declares = {source.tokens[i].text for i in one if i in declared_in(source)}
+    used = set[str]().union(*(free_words(source.slice(other.start, other.stop)) for other in others))
+    own = free_words(source.slice(one.start, one.stop))
+    given = set[str]().union(*(_assigned(source, other) for other in others))
+    if declares & used or not (_assigned(source, one) & used or given & own):
+        return
+    start, end = source.tokens[one.start].start, source.tokens[others[-1].stop].end
+    rest = source.text[source.tokens[others[0].start].start : end]
+    text = f"{rest}\n{indent(source, one.start)}{source.slice(one.start, one.stop)};"
+    yield replace(Rewrite(start, end, text, "orders"), rank=rank)
+
+
+def _assigned(source: Source, within: range) -> set[str]:
+    """Names that a statement gives values, or parts of what they name."""
+    tree = parse(source, within)
+    pieces = tree.parts if tree.kind == "list" else (tree,)
+    heads = [piece.parts[0] for piece in pieces if piece.kind == "assignment" and piece.parts]
+    found = {source.tokens[i].text for i in within if i in declared_in(source)}
+    for head in heads:
+        found |= {
+            source.tokens[i].text for i in range(head.first, head.last) if source.tokens[i].kind == "name"
+        }
+    return found
+
+
+def _is_plain(source: Source, within: range) -> bool:
+    """Whether a statement ends by itself, and holds no other one."""
+    tokens = source.tokens
+    ended = within.stop < len(tokens) and tokens[within.stop].text == ";"
+    return ended and bool(within) and not any(source.is_block(i) or tokens[i].text in _HEADS for i in within)
+
+
+_HEADS = ("for", "if", "while", "return", "else", "do", "case", "break", "continue", "using", "typedef")
+
+
+def _behind(source: Source, here: range) -> Iterator[range]:
+    """Plain statements that follow."""
+    for _ in range(_MOST):
+        first = here.stop + 1
+        if first >= len(source.tokens) or source.tokens[first].text in ("}", "{"):
+            return
+        here = source.around(first)
+        if not _is_plain(source, here):
+            return
+        yield here
+
+
+def _before(source: Source, here: range) -> range | None:
+    """The plain statement before."""
+    if here.start < 2 or source.tokens[here.start - 1].text != ";":
+        return None
+    found = source.around(here.start - 2)
+    return found if _is_plain(source, found) and found.stop == here.start - 1 else None
