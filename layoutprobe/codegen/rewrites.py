@@ -16,6 +16,7 @@ from layoutprobe.codegen.accumulators import accumulators
 from layoutprobe.codegen.additions import around, barriers, carried, factors, lacking, terms_more, units
 from layoutprobe.codegen.called import called, covered, of_templates
 from layoutprobe.codegen.companions import companions
+from layoutprobe.codegen.comparisons import comparisons
 from layoutprobe.codegen.details import (
     both,
     bytes_of_lanes,
@@ -46,6 +47,7 @@ from layoutprobe.codegen.instructions import asm
 from layoutprobe.codegen.kin import operators, words
 from layoutprobe.codegen.omitted import omitted
 from layoutprobe.codegen.orders import orders
+from layoutprobe.codegen.parts import parts
 from layoutprobe.codegen.quantities import constants, meant, numbers, powers, told, weights
 from layoutprobe.codegen.renames import exchanges, names, scalars
 from layoutprobe.codegen.series import resets, series, siblings
@@ -306,6 +308,8 @@ KINDS: Mapping[str, Kind] = {
     "orders": Kind(orders, 3.0, 0.1),
     "accumulators": Kind(accumulators, 3.0, 0.1),
     "powers": Kind(powers, 3.0, 0.1),
+    "parts": Kind(parts, 3.2, 0.0),
+    "comparisons": Kind(comparisons, 3.4, 0.0),
 }
 """Each kind of change, by name."""
 _MOST_OF_A_KIND = 80
