@@ -54,14 +54,23 @@ def build(case: KernelCase, target: str) -> Built:
         ToolchainError: it does not compile.
         CodeObjectError: the file is no code object.
     """
-    built = compiled(case, target)
+    data, toolchain = _bytes(case, target)
+    built = _loaded(case, data, toolchain)
     match_arguments(case, built.kernel)
-    return replace(built, before=tuple(build(replace(one, before=()), target) for one in case.before))
+    before = []
+    for one in case.before:
+        alike = one.file == case.file and _options(one, target) == _options(case, target)
+        before.append(_loaded(one, data, toolchain) if alike else compiled(one, target))
+        match_arguments(one, before[-1].kernel)
+    return replace(built, before=tuple(before))
 
 
 def compiled(case: KernelCase, target: str) -> Built:
-    """As `build`, for a kernel whose arguments are not declared yet."""
-    data, toolchain = _bytes(case, target)
+    """As `build`, for a kernel whose arguments are not declared yet, and alone."""
+    return _loaded(case, *_bytes(case, target))
+
+
+def _loaded(case: KernelCase, data: bytes, toolchain: Mapping[str, str]) -> Built:
     code = load(data)
     kernel = code.kernel(case.symbol or None)
     if any(argument.at is not None for argument in case.arguments):

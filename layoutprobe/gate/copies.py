@@ -42,11 +42,7 @@ class SourceCopy:
         for file in self.files:
             self._of(file).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file, self._of(file))
-        include = tuple(
-            self._of(path.resolve()) if path.resolve().is_relative_to(self._root) else path
-            for path in case.include
-        )
-        self.case = replace(case, source=self._of(case.file.resolve()), include=include)
+        self.case = self._copied(case)
 
     @cached_property
     def texts(self) -> Mapping[Path, str]:
@@ -75,7 +71,16 @@ class SourceCopy:
         Raises:
             ProbeError: see `build`.
         """
-        return build(replace(self.case, flags=(*self.case.flags, _QUICK, *flags)), self._target)
+        return build(_with_flags(self.case, (_QUICK, *flags)), self._target)
+
+    def _copied(self, case: KernelCase) -> KernelCase:
+        """A kernel as it is compiled from the copy; with those of the same file that are launched before it."""
+        include = tuple(
+            self._of(path.resolve()) if path.resolve().is_relative_to(self._root) else path
+            for path in case.include
+        )
+        before = tuple(self._copied(one) if one.source == case.source else one for one in case.before)
+        return replace(case, source=self._of(case.file.resolve()), include=include, before=before)
 
     def find(self, line: SourceLine) -> Path | None:
         """The file of a line, where it is one of the user's."""
@@ -91,6 +96,12 @@ class SourceCopy:
     def _of(self, file: Path) -> Path:
         """Where the copy of a file lies."""
         return self._folder / file.relative_to(self._root)
+
+
+def _with_flags(case: KernelCase, flags: Sequence[str]) -> KernelCase:
+    """A kernel with further flags, and with it those of the same file: one compilation is enough for all."""
+    before = tuple(_with_flags(one, flags) if one.source == case.source else one for one in case.before)
+    return replace(case, flags=(*case.flags, *flags), before=before)
 
 
 _INCLUDE = re.compile(rb"""^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]{1,400})[">]""", re.MULTILINE)

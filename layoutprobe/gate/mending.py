@@ -36,7 +36,7 @@ from layoutprobe.gate.copies import SourceCopy
 from layoutprobe.gate.holding import Held, likeliest
 from layoutprobe.gate.source_edits import SourceEdit, SourceEdits
 from layoutprobe.gate.tally import Tally
-from layoutprobe.gate.trying import Change, Mended, Trials
+from layoutprobe.gate.trying import BEFORE, Before, Change, Mended, Trials
 from layoutprobe.gate.variants import LARGE, TOGETHER, Variants
 from layoutprobe.manifest.files import ASSEMBLY
 from layoutprobe.manifest.model import KernelCase
@@ -360,7 +360,8 @@ class Mender:
 
 def _as_built(built: Built) -> tuple[Change, EmulatorBackend]:
     """What a change is compiled to in place of the kernel's code, and where it runs."""
-    change = {"code": built.code, "kernel": built.kernel.name}
+    before = [Before(one) for one in built.before]
+    change = {"code": built.code, "kernel": built.kernel.name, BEFORE: before}
     return (lambda _: change), EmulatorBackend(engine=busy_engine())
 
 

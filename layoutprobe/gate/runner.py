@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -200,6 +200,28 @@ class KernelRunner:
         except (UnboundError, CodeObjectError) as error:
             fault = ExecutionError(str(error), kind="unknown")
         return self._recorded(ready, result, fault, Astray(), ())
+
+    def following(
+        self,
+        ready: Prepared,
+        builts: Sequence[Built],
+        fields: Sequence[Mapping[str, Any]],
+        backend: WatchedBackend,
+    ) -> Prepared:
+        """A launch of the kernel on what is left by those before it, as these might be.
+
+        Args:
+            ready: the launch as it is.
+            builts, fields: their code, and what is otherwise in their launches.
+            backend: where they run.
+        """
+        try:
+            held = run_before(builts, self.binding, ready.start, ready.factors, backend, (), fields)
+        except ExecutionError as error:
+            return replace(ready, failed=error)
+        case = self.binding.case
+        args = [argument_of(self.binding, one, held, ready.factors) for one in case.arguments]
+        return replace(ready, held=held, launch=replace(ready.launch, args=args), failed=None)
 
     def as_ended(self, spec: RunSpec) -> Recorded:
         """The run of that spec; where a fault ended it, as if it had come to its end and stored nothing: what should

@@ -28,6 +28,7 @@ def run_before(
     factors: tuple[float, float],
     backend: WatchedBackend,
     observers: Sequence[Observer],
+    fields: Sequence[Mapping[str, Any]] = (),
 ) -> Held:
     """What the launches before a kernel leave in the buffers.
 
@@ -38,12 +39,13 @@ def run_before(
         factors: alpha and beta of the run.
         backend: where they run.
         observers: of each.
+        fields: what is otherwise in the launch of each.
 
     Raises:
         ExecutionError: a fault of one of them, which the message names.
     """
     found = dict(held)
-    for built, case in zip(builts, binding.case.before, strict=True):
+    for n, (built, case) in enumerate(zip(builts, binding.case.before, strict=True)):
         bound = bind(case, binding.sizes)
         launch = Launch(
             built.code,
@@ -52,6 +54,7 @@ def run_before(
             bound.block,
             [argument_of(bound, argument, found, factors) for argument in case.arguments],
             bound.dynamic_lds,
+            **(fields[n] if fields else {}),
         )
         try:
             result = backend.run(launch, observers)

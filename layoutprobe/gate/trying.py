@@ -14,8 +14,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from layoutprobe.backends.base import WatchedBackend
+from layoutprobe.codeobj.inlining import place_of
+from layoutprobe.gate.build import Built
 from layoutprobe.gate.runner import KernelRunner, Prepared
 from layoutprobe.gate.tally import Tally
+from layoutprobe.isa.inst import Inst
+from layoutprobe.isa.store import load_instructions
 from layoutprobe.machine.observer import Observer
 from layoutprobe.manifest.model import Sizes
 from layoutprobe.observe.coverage import Coverage
@@ -30,8 +34,9 @@ from layoutprobe.trace.subject import Recorded, RunSpec, Subject
 LAUNCH, EACH, TOGETHER = 3_000, 0.03, 45
 """What a launch costs, an instruction that a wave executes in C, and one that all waves execute together in numpy:
 microseconds."""
+BEFORE = "before"
 Change = Callable[[Prepared], Mapping[str, Any]]
-"""Says what is otherwise in a launch: its code, or some of its instructions."""
+"""Says what is otherwise in a launch: its code, or some of its instructions; and, as BEFORE, in those before it."""
 _LONGER = 8
 """How many times as many instructions a program of many changes may issue: it asks which it is to execute."""
 _UNSEEN = 200_000
@@ -40,6 +45,18 @@ _MUCH = 2
 """How many times as long a run is with a change that is doubted for that."""
 BYTES = 1 << 22
 """Of all buffers of a size at which changes are tried."""
+
+
+class Before(Struct, frozen=True, eq=False):
+    """A kernel that is launched before another one, as it might be.
+
+    Attributes:
+        built: its code.
+        changes: instructions in place of others.
+    """
+
+    built: Built
+    changes: Mapping[int, tuple[Inst, ...]] = {}
 
 
 class Mended(Struct, frozen=True):
@@ -101,10 +118,13 @@ class AtSize:
 
     @cached_property
     def lines(self) -> list[SourceLine]:
-        """Lines of all that was executed."""
+        """Lines of all that was executed, and of the kernels before."""
         subject = self.subject
         flow = subject.plain().record(Coverage).flow.blocks
-        places = (where(subject, inst) for start in self.work.blocks for inst in flow[start])
+        places = [where(subject, inst) for start in self.work.blocks for inst in flow[start]]
+        for built in self.runner.built.before:  # of which nobody has asked what ran
+            insts = load_instructions(built.code, built.kernel).values()
+            places += [place_of(built.code, built.kernel, inst.pc, inst.name) for inst in insts]
         found: dict[tuple[str, int], SourceLine] = {}
         for place in places:
             for line in (place.source, *(call.source for call in place.inlined_at)):
@@ -157,11 +177,23 @@ class AtSize:
         watching: Sequence[Observer] = (),
         *,
         defined: bool = False,
+        budget: int = 0,
     ) -> Recorded:
-        """What a run did; `watching`: who is told of it; `defined`: see `Launch`."""
-        ready = self.prepared(spec)
-        launch = replace(ready.launch, budget=longer * self.budget, defined=defined, **change(ready))
-        return self.runner.tried(ready, launch, backend or self.runner.backend, watching)
+        """What a run did; see `outputs`. Besides:
+
+        Args:
+            watching: who is told of it.
+            budget: instructions that it may issue; 0 for so many times as else.
+        """
+        ready, where = self.prepared(spec), backend or self.runner.backend
+        given = dict(change(ready))
+        before: Sequence[Before] = given.pop(BEFORE, ())
+        if ready.chained and before:
+            fields = [{"defined": defined, "changes": one.changes} for one in before]
+            ready = self.runner.following(ready, [one.built for one in before], fields, where)
+        budget = budget or longer * self.budget
+        launch = replace(ready.launch, budget=budget, defined=defined, **given)
+        return self.runner.tried(ready, launch, where, watching)
 
     def beside(self, found: Recorded, spec: RunSpec) -> list[Comparison] | None:
         """Its outputs beside what they should be; None where it failed."""
@@ -251,10 +283,7 @@ class Trials:
         first = self.first
         if first.unseen:
             return False
-        spec = first.specs[0]
-        ready = first.prepared(spec)
-        launch = replace(ready.launch, budget=_MUCH * first.work.longest, **change(ready))
-        fault = first.runner.tried(ready, launch, backend).fault
+        fault = first.launched(first.specs[0], change, backend, budget=_MUCH * first.work.longest).fault
         return fault is not None and fault.kind == "budget"
 
     def right_elsewhere(

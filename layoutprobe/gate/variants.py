@@ -22,7 +22,7 @@ from layoutprobe.errors import ProbeError, ToolchainError
 from layoutprobe.gate.build import Built
 from layoutprobe.gate.copies import SourceCopy
 from layoutprobe.gate.source_edits import SourceEdit
-from layoutprobe.gate.trying import Trials
+from layoutprobe.gate.trying import BEFORE, Before, Trials
 from layoutprobe.isa.edit import with_source
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.isa.store import load_instructions
@@ -150,11 +150,12 @@ class Variants:
         return 0 if self._built is None else sum(len(one.data) for one in self._built.code.segments)
 
     @cached_property
-    def _asks(self) -> Sequence[Inst]:
-        """Instructions that bring the number."""
+    def _asks(self) -> Sequence[tuple[Built, Sequence[Inst]]]:
+        """The kernel, and those before it, with the instructions that bring the number."""
         assert self._built is not None
-        insts = load_instructions(self._built.code, self._built.kernel).values()
-        return [inst for inst in insts if any(map(_is_sign, inst.src))]
+        kernels = (self._built, *self._built.before)
+        insts = [(one, load_instructions(one.code, one.kernel).values()) for one in kernels]
+        return [(one, [inst for inst in own if any(map(_is_sign, inst.src))]) for one, own in insts]
 
     def cost(self, trials: Trials) -> float:
         """About what a run of it takes, in microseconds of a processor; see `AtSize.cost`."""
@@ -167,9 +168,10 @@ class Variants:
         """Whether all outputs of all runs are right with a change that is in it."""
         built, number = self._built, self._numbers[edit.key]
         assert built is not None
-        said = {inst.pc: (_saying(inst, number),) for inst in self._asks}
-        change = {"code": built.code, "kernel": built.kernel.name, "changes": said}
-        return bool(said) and trials.right(lambda _: change, self._backend, of_program=True)
+        said = [{inst.pc: (_saying(inst, number),) for inst in insts} for _, insts in self._asks]
+        before = [Before(one, own) for (one, _), own in zip(self._asks[1:], said[1:], strict=True)]
+        change = {"code": built.code, "kernel": built.kernel.name, "changes": said[0], BEFORE: before}
+        return any(said) and trials.right(lambda _: change, self._backend, of_program=True)
 
 
 def _to_blame(
