@@ -147,13 +147,23 @@ _LONGEST_RESULT = 12
 """Words of the type behind `->`, with it and what stands before."""
 
 
+@lru_cache(maxsize=32)
+def attributes(source: Source) -> frozenset[int]:
+    """Tokens of what tells the compiler something of a type or function: `__attribute__((...))`."""
+    named = (i for i, token in enumerate(source.tokens) if token.text in _ATTRIBUTES)
+    return frozenset(j for i in named for j in range(i, source.partner.get(i + 1, i) + 1))
+
+
+_ATTRIBUTES = ("__attribute__", "__launch_bounds__", "alignas", "__align__")
+
+
 def _ends_head(source: Source, close: int) -> bool:
     """Whether a statement or declaration goes on behind a bracket, which is no part of an expression."""
     opened = source.partner.get(close, 0)
     return opened > 0 and source.tokens[opened - 1].text in _HEADS
 
 
-_HEADS = ("if", "for", "while", "switch", "__attribute__", "__launch_bounds__", "alignas", "__align__")
+_HEADS = ("if", "for", "while", "switch", *_ATTRIBUTES)
 
 
 def _holds_declarations(source: Source, i: int) -> bool:

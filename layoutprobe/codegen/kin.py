@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from layoutprobe.codegen.declarations import declared_in
 from layoutprobe.codegen.expressions import Rewrite, Spot
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.tree import template_end
@@ -69,7 +70,8 @@ def words(spot: Spot) -> Iterator[Rewrite]:
     tokens = spot.source.tokens
     for i in spot.within:
         for kin in _FAMILIES:
-            if tokens[i].text in kin:
+            of_declaration = tokens[i].text == "=" and i - 1 in declared_in(spot.source)
+            if tokens[i].text in kin and not of_declaration:
                 whole = tokens[i].text in _COORDINATES and tokens[i - 1].text in ("=", "+=")
                 whole |= tokens[i].text in ("true", "false") and _of_builtin(spot.source, i)
                 others = (text for text in kin if text != tokens[i].text)

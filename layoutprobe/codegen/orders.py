@@ -48,11 +48,8 @@ def _assigned(source: Source, within: range) -> set[str]:
     pieces = tree.parts if tree.kind == "list" else (tree,)
     heads = [piece.parts[0] for piece in pieces if piece.kind == "assignment" and piece.parts]
     found = {source.tokens[i].text for i in within if i in declared_in(source)}
-    for head in heads:
-        found |= {
-            source.tokens[i].text for i in range(head.first, head.last) if source.tokens[i].kind == "name"
-        }
-    return found
+    plain = [head for head in heads if declared_in(source).isdisjoint(range(head.first, head.last))]
+    return found | {source.tokens[head.first].text for head in plain}
 
 
 def _is_plain(source: Source, within: range) -> bool:

@@ -17,6 +17,7 @@ from layoutprobe.codegen.additions import around, barriers, carried, factors, la
 from layoutprobe.codegen.called import called, covered, of_templates
 from layoutprobe.codegen.companions import companions
 from layoutprobe.codegen.comparisons import comparisons
+from layoutprobe.codegen.declarations import attributes, declared_in
 from layoutprobe.codegen.details import (
     both,
     bytes_of_lanes,
@@ -308,8 +309,8 @@ KINDS: Mapping[str, Kind] = {
     "orders": Kind(orders, 3.0, 0.1),
     "accumulators": Kind(accumulators, 3.0, 0.1),
     "powers": Kind(powers, 3.0, 0.1),
-    "parts": Kind(parts, 3.2, 0.0),
-    "comparisons": Kind(comparisons, 3.4, 0.0),
+    "parts": Kind(parts, 3.3, 0.05),
+    "comparisons": Kind(comparisons, 3.7, 0.0),
 }
 """Each kind of change, by name."""
 _MOST_OF_A_KIND = 80
@@ -347,14 +348,29 @@ def _same(spot: Spot, one: Rewrite) -> list[Rewrite]:
 
 
 def _apart(spot: Spot, found: Iterator[Rewrite], kind: str) -> Iterator[Rewrite]:
-    """Changes that change something, once each; none that brings a name which only another block knows."""
+    """Changes that change something, once each; none that brings a name which only another block knows, and none of
+    an attribute, or of a name where it is declared."""
     seen = set[tuple[int, int, str]]()
+    fixed = [
+        range(spot.source.tokens[i].start, spot.source.tokens[i].end)
+        for i in spot.within
+        if i in attributes(spot.source) or (kind in _OF_VALUES and i in declared_in(spot.source))
+    ]
     for one in found:
         key, old = (one.start, one.end, one.text), spot.source.text[one.start : one.end]
         if key not in seen and old != one.text:
             seen.add(key)
+            if any(one.start < there.stop and there.start < one.end for there in fixed):
+                continue
             if spot.unknown.isdisjoint(_names(one.text) - _names(old)):
                 yield replace(one, kind=kind)
+
+
+_OF_VALUES = frozenset(
+    ("borrow", "brackets", "comparisons", "crossed", "exchange", "groups", "indices", "masks", "more", "next",
+     "parts", "powers", "strides", "swap", "terms", "turned", "twin", "units", "weights")
+)  # fmt: skip
+"""Kinds of changes of expressions: they look at a text, where `half8* p` is a product, too."""
 
 
 def _names(text: str) -> set[str]:
