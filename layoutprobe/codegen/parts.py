@@ -12,6 +12,7 @@ from layoutprobe.codegen.expressions import Rewrite, Spot
 from layoutprobe.codegen.tree import Node
 
 _LOOP = r"for\s*\([^;(){{}}]*\b{name}\s*=\s*0\s*;\s*{name}\s*<\s*([\w.:>-]+)\s*;"
+_STARTS = 3
 _MOST = 5
 """Parts that a count may be of; divisors, and strides, that are tried."""
 _BINDS = ("*", "/", "%", "<<", ">>", "&")
@@ -37,13 +38,14 @@ def _starts(spot: Spot) -> Iterator[Rewrite]:
         numbers = [
             other.text
             for other in spot.names.values()
-            if other.text.isidentifier()
+            if other.sort == "integer"
+            and other.text.isidentifier()
             and other.text not in (one.text, extent[1])
             and not other.text.isupper()
             and re.search(rf"\b{re.escape(other.text)} \* ", body)
         ]
         bound = {tokens[one.first - 1].text, tokens[one.last].text} & {*_BINDS}
-        for nth, number in enumerate(numbers[:_MOST]):
+        for nth, number in enumerate(numbers[:_STARTS]):
             text = f"{number} * {extent[1]} + {one.text}"
             new = spot.replace(one.first, one.last, f"({text})" if bound else text, "parts")
             yield replace(new, rank=0.15 * nth)
@@ -91,7 +93,7 @@ def _spread(spot: Spot) -> Iterator[Rewrite]:
             base, pitch = (spot.text(part) for part in whole.parts)
             for nth, stride in enumerate((pitch, *_pitches(spot, pitch))):
                 text = f"{base} + {spot.text(count)} * {stride}"
-                yield replace(spot.replace(node.first, node.last, text, "parts"), rank=0.2 + 0.15 * nth)
+                yield replace(spot.replace(node.first, node.last, text, "parts"), rank=0.6 + 0.15 * nth)
 
 
 def _is_scaled(spot: Spot, node: Node) -> bool:

@@ -178,7 +178,7 @@ def powers(spot: Spot) -> Iterator[Rewrite]:
         for text, times in often.items():
             if "real" in spot.sorts(node) and not re.match(r"[\d.]", text):
                 new = spot.replace(node.first, node.last, f"{spot.text(node)} * {text}", "powers")
-                yield replace(new, rank=0.0 if times > 1 else 1.0)
+                yield replace(new, rank=0.0 if times > 1 else 1.5)
 
 
 _OF_BITS = ("&", "|", "^", "<<", ">>")

@@ -258,7 +258,7 @@ KINDS: Mapping[str, Kind] = {
     "numbers": Kind(numbers, 4.0, 0.25, at_once=True),
     "words": Kind(words, 4.0, 0.3, at_once=True),
     "rounding": Kind(rounding, 2.8, 1.0),
-    "tests": Kind(tests, 3.6, 0.7),
+    "tests": Kind(tests, 3.6, 0.5),
     "factors": Kind(factors, 5.0, 0.3),
     "initial": Kind(initial, 1.6, 1.0),
     "asm": Kind(asm, 1.8, 0.4),
