@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -237,6 +238,60 @@ argument = [
   { name = "N", role = "scalar", dtype = "i32", value = "N" },
 ]
 """
+
+
+RINGED = """#include <hip/hip_runtime.h>
+namespace ring { constexpr int slots = SLOTS; }
+constexpr int ahead = 2;
+extern "C" __global__ void __launch_bounds__(64) turned(const float* x, float* y, int N) {
+  __shared__ float kept[ring::slots][64];
+  auto fill = [&](int t) { kept[t % ring::slots][threadIdx.x] = x[t * 64 + threadIdx.x]; };
+  for (int t = 0; t < ahead && t < N / 64; ++t) fill(t);
+  for (int t = 0; t < N / 64; ++t) {
+    __syncthreads();
+    FILL
+    y[t * 64 + threadIdx.x] = kept[t % ring::slots][63 - threadIdx.x];
+  }
+}
+"""
+FILL = "if (t + ahead < N / 64) fill(t + ahead);"
+
+
+def test_a_ring_that_is_filled_as_far_ahead_as_it_is_long_has_a_slot_too_few(tmp_path: Path) -> None:
+    """A second barrier would end the race as well; what was meant is another number."""
+    (tmp_path / "kernel.hip").write_text(RINGED.replace("SLOTS", "2").replace("FILL", FILL))
+    (tmp_path / "layoutprobe.toml").write_text(TURNED.replace("192", "384"))
+    found = first(judged(tmp_path, checks=("races",)))
+    assert "with `3` in place of `2` at kernel.hip:2 all is right" in found.what
+    (tmp_path / "kernel.hip").write_text(RINGED.replace("SLOTS", "3").replace("FILL", FILL))
+    assert not judged(tmp_path, checks=("races",)).findings
+
+
+IN_LOOPS = """#include <hip/hip_runtime.h>
+extern "C" __global__ void __launch_bounds__(64) turned(const float* x, float* y, int N) {
+  __shared__ float kept[64];
+  for (int at = 0; at < N; at += 64) {
+    kept[threadIdx.x] = x[at + threadIdx.x];
+    __syncthreads();
+    float sum = 0;
+    for (int n = 0; n < 64; n += 16) {
+      sum += kept[(threadIdx.x + n) % 64];
+    }
+    y[at + threadIdx.x] = sum;
+  }
+}
+"""
+
+
+def test_a_barrier_is_told_behind_the_loop_that_reads_and_not_in_it(tmp_path: Path) -> None:
+    (tmp_path / "kernel.hip").write_text(IN_LOOPS)
+    (tmp_path / "layoutprobe.toml").write_text(TURNED)
+    found = first(judged(tmp_path, checks=("races",)))
+    at = re.search(r"with `__syncthreads\(\);` added at kernel.hip:(\d+) all is right", found.what)
+    assert at is not None
+    lines = IN_LOOPS.split("\n")
+    before = next(n for n, line in enumerate(lines, 1) if "sum +=" in line)
+    assert before < int(at[1]) <= before + 2, found.what
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,10 @@ CASE = cast("KernelCase", SimpleNamespace(sizes=({"M": 48},)))
 FINDING = Finding(Rule("numerics/wrong-values", "", "", ""), "C is wrong")
 
 
-def held(text: str, work: int, *, longer: bool = False, unlisted: int = 0) -> Held:
+def held(text: str, work: int, *, longest: int = 0, longer: bool = False, unlisted: int = 0) -> Held:
     edit = SourceEdit(Path("kernel.hip"), Rewrite(0, 1, text, "names"), 0.0, FINDING)
-    return Held(edit, tuple(cast("Unlisted", None) for _ in range(unlisted)), longer, work=work)
+    none = tuple(cast("Unlisted", None) for _ in range(unlisted))
+    return Held(edit, none, longer, work=work, longest=longest)
 
 
 def leading(*found: Held) -> list[str]:
@@ -29,6 +30,11 @@ def leading(*found: Held) -> list[str]:
 def test_what_does_more_than_it_has_to_comes_behind() -> None:
     """A tile more than there are hides that the last one is counted wrongly."""
     assert leading(held("more", 1400), held("right", 1000), held("other", 1050)) == ["right", "other", "more"]
+
+
+def test_what_leaves_one_wave_alone_with_the_work_comes_behind() -> None:
+    """Without a division the first workgroup does all, and the others nothing: less in the whole, and not meant."""
+    assert leading(held("alone", 900, longest=800), held("right", 1000, longest=450)) == ["right", "alone"]
 
 
 def test_what_goes_wrong_elsewhere_comes_behind_whatever_it_does() -> None:
