@@ -66,7 +66,8 @@ _OTHER_OPERATORS = {
 
 
 def words(spot: Spot) -> Iterator[Rewrite]:
-    """Another function, type or constant of one family: fmaxf for fminf, exp2f for expf, true for false."""
+    """Another function, type or constant of one family: fmaxf for fminf, exp2f for expf, true for false; at last a
+    loop for a branch."""
     tokens = spot.source.tokens
     for i in spot.within:
         for kin in _FAMILIES:
@@ -78,6 +79,8 @@ def words(spot: Spot) -> Iterator[Rewrite]:
                 yield from (
                     replace(spot.replace(i, i + 1, text, "words"), rank=-_WHOLE * whole) for text in others
                 )
+    if tokens[spot.within.start].text == "if":
+        yield spot.replace(spot.within.start, spot.within.start + 1, "while", "words")
 
 
 def _of_builtin(source: Source, i: int) -> bool:

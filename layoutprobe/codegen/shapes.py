@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from layoutprobe.codegen.expressions import Rewrite, Spot, callee
 from layoutprobe.codegen.statements import words
 from layoutprobe.codegen.tree import BINDING, Node
@@ -92,7 +94,8 @@ def gone(spot: Spot) -> Iterator[Rewrite]:
 
 
 def brackets(spot: Spot) -> Iterator[Rewrite]:
-    """Brackets left out, put around two neighbours, or a term moved into a call or out of it."""
+    """Brackets left out, put around neighbours or an argument of a macro; a term moved into a call or out of it."""
+    yield from _of_arguments(spot)
     for node in spot.tree.walk():
         if node.kind in BINDING:
             for part in node.parts:
@@ -114,6 +117,18 @@ def brackets(spot: Spot) -> Iterator[Rewrite]:
                 yield from (
                     _out_of_call(spot, first, call, part) for part in call.parts if part.kind == "sum"
                 )
+
+
+def _of_arguments(spot: Spot) -> Iterator[Rewrite]:
+    """`(k) * TILE` for `k * TILE` in a macro: what it is given may be a sum."""
+    tokens, given = spot.source.tokens, {name for name, sort in spot.outer if not sort}
+    for i in spot.within:
+        beside = {tokens[j].text for j in (i - 1, i + 1) if 0 <= j < len(tokens)}
+        if tokens[i].text in given and beside & _BINDING_SIGNS:
+            yield replace(spot.replace(i, i + 1, f"({tokens[i].text})", "brackets"), rank=-1.0)
+
+
+_BINDING_SIGNS = frozenset(("*", "/", "%", "-", "<<", ">>", "&"))
 
 
 def _into_call(spot: Spot, node: Node) -> Iterator[Rewrite]:
