@@ -39,7 +39,7 @@ _ROUNDS = 24
 """Of compilations, each without what the compiler refused in the one before: it tells of one error in an expression
 at a time. To be refused takes a tenth of a second, and what is in no program a quarter each."""
 _FLAGS = ("-ferror-limit=0", "-w", "-fno-caret-diagnostics", "-fno-unroll-loops")
-"""Loops stay loops: unrolled, a choice between changes stands there as often as one goes round, and takes the compiler
+"""Loops stay loops: unrolled, a choice between changes stands there as often as one goes round, and compilers take
 ten times as long."""
 _SAID = re.compile(r"([^\s:]+):(\d+):\d+: (?:fatal )?(error|note): (.*)")
 _IN_MACRO = "expanded from macro"
