@@ -21,7 +21,7 @@ from layoutprobe.codegen.expressions import (
     terms,
 )
 from layoutprobe.codegen.statements import Source
-from layoutprobe.codegen.tree import Node
+from layoutprobe.codegen.tree import BINDING, Node
 
 BARRIER = "__syncthreads();"
 _LESSER = (
@@ -341,6 +341,58 @@ def _factor_names(source: Source, near: range) -> list[str]:
 
 _AXES = ("x", "y", "z")
 """Members of a thread's coordinates, which are of no structure that has factors."""
+
+
+def steps(spot: Spot) -> Iterator[Rewrite]:
+    """A step of the reference behind a value: `(word >> 4 & 15) + 1`."""
+    found = spot.assignment(spot.tree)
+    values = [found[2]] if found is not None else []
+    values += [
+        piece.parts[1] for piece in spot.pieces if piece.kind == "assignment" and len(piece.parts) == 2
+    ]
+    values += [node.parts[0] for node in spot.tree.walk() if node.kind == "group" and len(node.parts) == 1]
+    if spot.source.tokens[spot.within.start].text == "return":
+        values.append(spot.tree)
+    for value in values:
+        first = spot.start(value)
+        text = spot.source.slice(first, value.last)
+        for step in spot.steps if first < value.last else ():
+            loose = value.kind in BINDING and (step[0] in "*/" or value.kind not in ("sum", "product"))
+            yield spot.replace(first, value.last, f"({text}) {step}" if loose else f"{text} {step}", "steps")
+
+
+def moved(spot: Spot) -> Iterator[Rewrite]:
+    """A barrier of the function behind the statement that follows it, or before the one that it follows."""
+    source, tokens = spot.source, spot.source.tokens
+    for i in function_around(source, spot.within.start):
+        if tokens[i].text != "__syncthreads" or not i + 4 < len(tokens) or tokens[i + 3].text != ";":
+            continue
+        behind, blanks = _end_of(source, i + 4), indent(source, i)
+        if behind is not None:
+            text = f"{source.text[tokens[i + 4].start : tokens[behind].end]}\n{blanks}{BARRIER}"
+            yield Rewrite(tokens[i].start, tokens[behind].end, text, "moved")
+        first = _start_of(source, i - 1)
+        if first is not None:
+            text = f"{BARRIER}\n{blanks}{source.text[tokens[first].start : tokens[i - 1].end]}"
+            yield Rewrite(tokens[first].start, tokens[i + 3].end, text, "moved")
+
+
+def _end_of(source: Source, first: int) -> int | None:
+    """The last token of a statement, with the block that it has; None where none begins there."""
+    if source.tokens[first].text in ("}", "{"):
+        return None
+    stop = source.around(first).stop
+    return source.partner.get(stop) if stop < len(source.tokens) and source.is_block(stop) else stop
+
+
+def _start_of(source: Source, last: int) -> int | None:
+    """The first token of the statement that ends with a token; None where none does."""
+    if last <= 0 or source.tokens[last].text not in (";", "}"):
+        return None
+    if source.tokens[last].text == ";":
+        return source.around(last - 1).start
+    opened = source.partner.get(last)
+    return source.around(opened - 1).start if opened else None
 
 
 def barriers(spot: Spot) -> Iterator[Rewrite]:

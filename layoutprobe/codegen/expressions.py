@@ -63,6 +63,7 @@ class Spot(Struct, frozen=True, dict=True):
         axes: coordinates of threads and workgroups that are not always 0, and extents that are not always 1.
         outer: what a body of a macro knows where it is used.
         told: numbers of the kernel's launch and of pitches, which the source should know.
+        steps: what a reference has and the kernel seems not to have: an operator and a number.
     """
 
     source: Source
@@ -72,6 +73,7 @@ class Spot(Struct, frozen=True, dict=True):
     axes: Collection[str] = AXES
     outer: Outer = ()
     told: Sequence[int] = ()
+    steps: Sequence[str] = ()
 
     def replace(self, first: int, last: int, text: str, kind: str) -> Rewrite:
         """A text in place of tokens first to last - 1."""
@@ -137,7 +139,11 @@ class Spot(Struct, frozen=True, dict=True):
             before = self.scope.at(self.within.start)
             sorts = {name: sort for name, sort in sorts.items() if name in before or name in self._parameters}
         own = self.scope.own.keys()
-        found = {name: Known(name, sort, _OWN if name in own else _UNUSED) for name, sort in sorts.items()}
+        given = {name for name, sort in self.outer if not sort}  # of a macro
+        found = {
+            name: Known(name, sort, _HERE if name in given else _OWN if name in own else _UNUSED)
+            for name, sort in sorts.items()
+        }
         for one in self.scope.operands:
             head = self.source.tokens[one.first].text
             if head in sorts or one.last > one.first + 1:

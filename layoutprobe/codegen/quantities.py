@@ -282,12 +282,16 @@ def constants(spot: Spot) -> Iterator[Rewrite]:
 
 _LEAST_LIMIT = 100
 _MOST_DIGITS = 12
+_SHIFTED = 3.0
+"""How much likelier the point is at another place in a number that is known but for that."""
 
 
 def _others(value: Decimal, text: str, *, whole: bool) -> Iterator[tuple[float, str]]:
     """What may be meant by a number, with how unlikely it is."""
     if not whole:
-        yield from ((0.0, _plain(value / 10)), (0.1, _plain(value * 10)))
+        exact = {Decimal(one) for one in _CONSTANTS}
+        shifted = [(0.0, value / 10), (0.1, value * 10)]
+        yield from ((rank - _SHIFTED * (other in exact), _plain(other)) for rank, other in shifted)
         yield from ((0.6, _plain(value * 2)), (0.7, _plain(value / 2)), (0.8, _plain(-value)))
     for known in _CONSTANTS:
         other = Decimal(known)

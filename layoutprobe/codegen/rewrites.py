@@ -13,7 +13,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from layoutprobe.codegen.accumulators import accumulators
-from layoutprobe.codegen.additions import around, barriers, carried, factors, lacking, terms_more, units
+from layoutprobe.codegen.additions import (
+    around,
+    barriers,
+    carried,
+    factors,
+    lacking,
+    moved,
+    steps,
+    terms_more,
+    units,
+)
 from layoutprobe.codegen.called import called, covered, of_templates
 from layoutprobe.codegen.companions import companions
 from layoutprobe.codegen.comparisons import comparisons
@@ -307,6 +317,8 @@ KINDS: Mapping[str, Kind] = {
     "limits": Kind(limits, 3.3, 0.15),
     "meant": Kind(meant, 3.4, 0.15),
     "orders": Kind(orders, 3.0, 0.1),
+    "steps": Kind(steps, 2.4, 0.1),
+    "moved": Kind(moved, 3.0, 0.2),
     "accumulators": Kind(accumulators, 3.0, 0.1),
     "powers": Kind(powers, 3.0, 0.1),
     "parts": Kind(parts, 3.3, 0.05),

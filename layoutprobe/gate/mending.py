@@ -60,10 +60,10 @@ _SHARE = 0.7
 """Of what a program has cost, what may be spent behind it on changes that are compiled by themselves."""
 _AFTER = 80
 """Further changes that are tried once one holds: whoever reads of it should know of others that do."""
-_OF_ORDER = ("barriers",)
+_OF_ORDER = ("barriers", "moved")
 _IN_USE, _OF_BUFFERS = "buffer-in-use", ("parity",)
 """The name of a race of buffers that take turns, and what changes which of them is meant."""
-_OUTSIDE, _BUFFERS, _RINGS = 3, 8, 2
+_OUTSIDE, _BUFFERS, _RINGS, _MOVED = 3, 8, 2, 6
 """What is tried of each at most."""
 _BARRIERS = 10
 """Barriers that are tried: each is judged by the check of races alone first, which takes most of a second."""
@@ -440,14 +440,16 @@ def source_changes(
 def ordering(mender: Mender, race: Finding) -> Held | None:
     """The first barrier with which every check holds, of the likeliest alone; or one that stands outside of a block
     around it, where that is enough: a pass of an inner loop needs none then. Before that, where a buffer is filled
-    that is in use, the other one; and one more in a ring that is filled as far ahead as it is long.
+    that is in use, the other one; one more in a ring that is filled as far ahead as it is long; and a barrier of the
+    function before or behind its neighbour.
 
     Args:
         mender: of the kernel.
         race: waves that nothing orders.
     """
     offered = mender.edits.in_turn([race])
-    edits = [edit for edit in offered if edit.rewrite.kind in _OF_ORDER]
+    edits = [edit for edit in offered if edit.rewrite.kind == "barriers"]
+    moved = [edit for edit in offered if edit.rewrite.kind == "moved"]
     buffers = [edit for edit in offered if race.name == _IN_USE and edit.rewrite.kind in _OF_BUFFERS]
     rings = [edit for edit in offered if mender.deepens_ring(edit)]
 
@@ -455,7 +457,7 @@ def ordering(mender: Mender, race: Finding) -> Held | None:
         held = mender.holding(some, None, lambda: True)
         return next((one for one in held if not one.unlisted), None)
 
-    if (other := first_of([*buffers[:_BUFFERS], *rings[:_RINGS]])) is not None:
+    if (other := first_of([*buffers[:_BUFFERS], *rings[:_RINGS], *moved[:_MOVED]])) is not None:
         return other
     inner = first_of(edits[:_BARRIERS])
     return inner and (first_of(mender.outside(inner.edit, edits)[:_OUTSIDE]) or inner)

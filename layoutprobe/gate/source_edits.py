@@ -6,6 +6,7 @@ finding it goes back through what gives names their values, and in the end to ev
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -83,7 +84,8 @@ class SourceEdits:
         order, scalars = _order(finding), scalars_for(self._copy.case, finding)
         far = place.far * _told(finding)
         sources = list(self.sources.values())
-        spot = Spot(place.source, place.within, sources, scalars, self._axes, place.outer, self._told)
+        steps = _STEP.findall(finding.what)
+        spot = Spot(place.source, place.within, sources, scalars, self._axes, place.outer, self._told, steps)
         for kind in KINDS:
             found = rewrites(spot, kind)
             if kind == "numbers":  # a statement has many; the one that an instruction has is beside it
@@ -171,6 +173,10 @@ class SourceEdits:
             for file, there in self.sources.items():
                 for body in _body(there, name):
                     yield _Near(here.far + _DEFINED + next(steps) * _FARTHER / 4, file, there, body, 0)
+
+
+_STEP = re.compile(r"without `([-+*/] [\w.]+)`")
+"""What a finding says of a step of the reference."""
 
 
 def _in_turn(found: Sequence[Rewrite], offset: int) -> list[Rewrite]:
