@@ -6,6 +6,7 @@ that is assigned to. What can be chosen in neither way (a declaration, a constan
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import pairwise
@@ -61,7 +62,8 @@ class Combined(Struct, frozen=True):
 
 
 def combined(text: str, changes: Mapping[int, Rewrite]) -> Combined:
-    """A text with as many of some changes (number -> change) as can be in it."""
+    """A text with as many of some changes (number -> change) as can be in it. No loop is unrolled: a choice between
+    changes would stand there as often as the loop goes round, and take a compiler minutes."""
     whole, bodies = Source(text), macros(text)
     fixed = _needed_by_compiler(whole, bodies)
     regions: dict[Region, dict[int, list[Rewrite]]] = {}
@@ -90,7 +92,11 @@ def combined(text: str, changes: Mapping[int, Rewrite]) -> Combined:
             lines[line] = own.get(line, frozenset(members) | lines.get(line, frozenset()))
         at = region.end
         together.append(frozenset(members))
-    return Combined(result + text[at:], lines, frozenset[int]().union(*together), together)
+    whole_text = _UNROLLS.sub(lambda found: f"{found[1]}nounroll{found[2] or ''}", result + text[at:])
+    return Combined(whole_text, lines, frozenset[int]().union(*together), together)
+
+
+_UNROLLS = re.compile(r"""(#[ \t]*pragma[ \t]+|_Pragma\([ \t]*")unroll\b[^\n"]*("?)""")
 
 
 def _needed_by_compiler(source: Source, bodies: Sequence[Macro]) -> frozenset[str]:

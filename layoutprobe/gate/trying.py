@@ -39,6 +39,8 @@ Change = Callable[[Prepared], Mapping[str, Any]]
 """Says what is otherwise in a launch: its code, or some of its instructions; and, as BEFORE, in those before it."""
 _LONGER = 8
 """How many times as many instructions a program of many changes may issue: it asks which it is to execute."""
+_LEAST = 10_000
+"""Instructions that a changed run may issue, however short the kernel is."""
 _UNSEEN = 200_000
 """Instructions that a wave may have had before it, where a fault ended the kernel as it is."""
 _MUCH = 2
@@ -137,10 +139,10 @@ class AtSize:
         """All runs."""
         return list(dict.fromkeys(replace(c.spec, observers=()) for c in self.compared))
 
-    @property
-    def budget(self) -> int:
-        """Instructions that a changed run may issue."""
-        return 20_000 + self.unseen + 4 * self.work.longest
+    def budget(self, longer: int) -> int:
+        """Instructions that a changed run may issue, or one whose code takes so many times as many: waves that wait
+        for ever take them all."""
+        return _LEAST + self.unseen + 2 * (1 + longer) * self.work.longest
 
     def prepared(self, spec: RunSpec) -> Prepared:
         """What a run launches."""
@@ -191,7 +193,7 @@ class AtSize:
         if ready.chained and before:
             fields = [{"defined": defined, "changes": one.changes} for one in before]
             ready = self.runner.following(ready, [one.built for one in before], fields, where)
-        budget = budget or longer * self.budget
+        budget = budget or self.budget(longer)
         launch = replace(ready.launch, budget=budget, defined=defined, **given)
         return self.runner.tried(ready, launch, where, watching)
 
