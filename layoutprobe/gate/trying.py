@@ -142,7 +142,7 @@ class AtSize:
     def budget(self, longer: int) -> int:
         """Instructions that a changed run may issue, or one whose code takes so many times as many: waves that wait
         for ever take them all."""
-        return _LEAST + self.unseen + 2 * (1 + longer) * self.work.longest
+        return _LEAST + self.unseen + 4 * longer * self.work.longest
 
     def prepared(self, spec: RunSpec) -> Prepared:
         """What a run launches."""
