@@ -12,7 +12,6 @@ from layoutprobe.codegen.expressions import Rewrite, Spot
 from layoutprobe.codegen.tree import Node
 
 _LOOP = r"for\s*\([^;(){{}}]*\b{name}\s*=\s*0\s*;\s*{name}\s*<\s*([\w.:>-]+)\s*;"
-_STARTS = 3
 _MOST = 5
 """Parts that a count may be of; divisors, and strides, that are tried."""
 _BINDS = ("*", "/", "%", "<<", ">>", "&")
@@ -45,7 +44,7 @@ def _starts(spot: Spot) -> Iterator[Rewrite]:
             and re.search(rf"\b{re.escape(other.text)} \* ", body)
         ]
         bound = {tokens[one.first - 1].text, tokens[one.last].text} & {*_BINDS}
-        for nth, number in enumerate(numbers[:_STARTS]):
+        for nth, number in enumerate(numbers[:_MOST]):
             text = f"{number} * {extent[1]} + {one.text}"
             new = spot.replace(one.first, one.last, f"({text})" if bound else text, "parts")
             yield replace(new, rank=0.15 * nth)
