@@ -345,11 +345,7 @@ _AXES = ("x", "y", "z")
 
 def steps(spot: Spot) -> Iterator[Rewrite]:
     """A step of the reference behind a value: `(word >> 4 & 15) + 1`."""
-    found = spot.assignment(spot.tree)
-    values = [found[2]] if found is not None else []
-    values += [
-        piece.parts[1] for piece in spot.pieces if piece.kind == "assignment" and len(piece.parts) == 2
-    ]
+    values = [piece.parts[1] for piece in spot.pieces if piece.kind == "assignment" and len(piece.parts) == 2]
     values += [node.parts[0] for node in spot.tree.walk() if node.kind == "group" and len(node.parts) == 1]
     if spot.source.tokens[spot.within.start].text == "return":
         values.append(spot.tree)

@@ -18,7 +18,8 @@ from layoutprobe.gate.causes import linked
 from layoutprobe.gate.counterfactual import mended_by
 from layoutprobe.gate.holding import Held
 from layoutprobe.gate.levels import otherwise_compiled
-from layoutprobe.gate.mending import Mender, ordering, source_changes
+from layoutprobe.gate.mending import Mender, source_changes
+from layoutprobe.gate.ordering import ordering
 from layoutprobe.gate.plan import SIZES
 from layoutprobe.gate.tally import Tally
 from layoutprobe.gate.trying import Mended, Trials

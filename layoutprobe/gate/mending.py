@@ -9,7 +9,6 @@ Sources are changed in a copy; the user's files are read, and never written.
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -60,13 +59,8 @@ _SHARE = 0.7
 """Of what a program has cost, what may be spent behind it on changes that are compiled by themselves."""
 _AFTER = 80
 """Further changes that are tried once one holds: whoever reads of it should know of others that do."""
-_OF_ORDER = ("barriers", "moved")
-_IN_USE, _OF_BUFFERS = "buffer-in-use", ("parity",)
-"""The name of a race of buffers that take turns, and what changes which of them is meant."""
-_OUTSIDE, _BUFFERS, _RINGS, _MOVED = 3, 8, 2, 6
-"""What is tried of each at most."""
-_BARRIERS = 10
-"""Barriers that are tried: each is judged by the check of races alone first, which takes most of a second."""
+OF_ORDER = ("barriers", "moved")
+"""Kinds of changes of what keeps waves in an order; see `ordering.py`."""
 _CAUSES = 2
 """Findings whose lines are changed."""
 _WHOLE = 4
@@ -276,31 +270,6 @@ class Mender:
         built = self._compile(never)
         return built is not None and self._is_right(never, built, trials)
 
-    def deepens_ring(self, edit: SourceEdit) -> bool:
-        """Whether a change is of how many buffers a ring has, to one more, where one fills it that many ahead: then
-        what is filled is what others read."""
-        text, rewrite = self._copies[0].texts[edit.file], edit.rewrite
-        line = text[text.rfind("\n", 0, rewrite.start) + 1 : rewrite.start]
-        named, old = _NAMED.search(line), text[rewrite.start : rewrite.end]
-        if named is None or not old.isdecimal() or rewrite.text != str(int(old) + 1):
-            return False
-        alike = "|".join({named[1], *re.findall(rf"\b(\w+)\s*=\s*{old}\b", text)})
-        ahead = rf"\+\s*(?:{old}\b|(?:\w+::)?(?:{alike})\b(?!\s*-))"
-        return bool(re.search(rf"%\s*(?:\w+::)?{named[1]}\b", text) and re.search(ahead, text))
-
-    def outside(self, inner: SourceEdit, edits: Sequence[SourceEdit]) -> list[SourceEdit]:
-        """Those changes that stand behind blocks in which another one stands, the outermost first."""
-        source = Source(self._copies[0].texts[inner.file])
-        around = source.blocks_at(inner.rewrite.start)
-        depths = [
-            (len(blocks), edit)
-            for edit in edits
-            if edit.file == inner.file
-            and edit.rewrite.start > inner.rewrite.start
-            and (blocks := source.blocks_at(edit.rewrite.start)) < around
-        ]
-        return [edit for _, edit in sorted(depths, key=lambda one: one[0])]
-
     def _compile(self, edit: SourceEdit) -> Built | None:
         """What a change compiles to; None where it does not."""
         copy = self._free.get()
@@ -381,9 +350,6 @@ def _as_built(built: Built) -> tuple[Change, EmulatorBackend]:
     return (lambda _: change), EmulatorBackend(engine=busy_engine())
 
 
-_NAMED = re.compile(r"(\w+)\s*=\s*\Z")
-
-
 def _running(copy: SourceCopy, batch: Sequence[SourceEdit]) -> Iterator[Variants]:
     """Changes as one program; halved where that does not run, so that few are lost with the one that is to blame."""
     program, middle = Variants(copy, batch), len(batch) // 2
@@ -428,39 +394,13 @@ def source_changes(
     if (
         trials is not None
     ):  # waves are run in one order: what they compute does not tell what keeps them in another
-        edits = [edit for edit in edits if edit.rewrite.kind not in _OF_ORDER]
+        edits = [edit for edit in edits if edit.rewrite.kind not in OF_ORDER]
     held: list[Held] = []
     for one in mender.holding(edits, trials, goes_on):
         if one.may_lead(findings):
             held.append(one)
             bound = bound if one.is_doubtful(mender.case) else min(bound, mender.tried + _AFTER)
     return likeliest(held, mender.case)
-
-
-def ordering(mender: Mender, race: Finding) -> Held | None:
-    """The first barrier with which every check holds, of the likeliest alone; or one that stands outside of a block
-    around it, where that is enough: a pass of an inner loop needs none then. Before that, where a buffer is filled
-    that is in use, the other one; one more in a ring that is filled as far ahead as it is long; and a barrier of the
-    function before or behind its neighbour.
-
-    Args:
-        mender: of the kernel.
-        race: waves that nothing orders.
-    """
-    offered = mender.edits.in_turn([race])
-    edits = [edit for edit in offered if edit.rewrite.kind == "barriers"]
-    moved = [edit for edit in offered if edit.rewrite.kind == "moved"]
-    buffers = [edit for edit in offered if race.name == _IN_USE and edit.rewrite.kind in _OF_BUFFERS]
-    rings = [edit for edit in offered if mender.deepens_ring(edit)]
-
-    def first_of(some: Sequence[SourceEdit]) -> Held | None:
-        held = mender.holding(some, None, lambda: True)
-        return next((one for one in held if not one.unlisted), None)
-
-    if (other := first_of([*buffers[:_BUFFERS], *rings[:_RINGS], *moved[:_MOVED]])) is not None:
-        return other
-    inner = first_of(edits[:_BARRIERS])
-    return inner and (first_of(mender.outside(inner.edit, edits)[:_OUTSIDE]) or inner)
 
 
 def mend(

@@ -219,9 +219,8 @@ class KernelRunner:
             held = run_before(builts, self.binding, ready.start, ready.factors, backend, (), fields)
         except ExecutionError as error:
             return replace(ready, failed=error)
-        case = self.binding.case
-        args = [argument_of(self.binding, one, held, ready.factors) for one in case.arguments]
-        return replace(ready, held=held, launch=replace(ready.launch, args=args), failed=None)
+        launch = replace(ready.launch, args=self._arguments(held, ready.factors))
+        return replace(ready, held=held, launch=launch, failed=None)
 
     def as_ended(self, spec: RunSpec) -> Recorded:
         """The run of that spec; where a fault ended it, as if it had come to its end and stored nothing: what should
@@ -251,13 +250,16 @@ class KernelRunner:
             self.built.kernel.name,
             self.binding.grid,
             self.binding.block,
-            [argument_of(self.binding, a, held, factors) for a in self.binding.case.arguments],
+            self._arguments(held, factors),
             self.binding.dynamic_lds,
             spec.alone or self.sample,
             _ORDERS[spec.order],
             not spec.alone,
         )
         return Prepared(spec, launch, start, held, factors, chained, failed)
+
+    def _arguments(self, held: Held, factors: tuple[float, float]) -> list[Buffer | np.generic]:
+        return [argument_of(self.binding, one, held, factors) for one in self.binding.case.arguments]
 
     def _start(self, filled: Binding, spec: RunSpec, beta: float) -> Held:
         """Buffers before the first launch: the last ones again where runs differ in alpha and beta alone."""

@@ -1,0 +1,77 @@
+"""What ends a race in LDS: another buffer, a longer ring, a barrier elsewhere, or one more."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from layoutprobe.codegen.statements import Source
+from layoutprobe.gate.holding import Held
+from layoutprobe.gate.mending import Mender
+from layoutprobe.gate.source_edits import SourceEdit
+from layoutprobe.report.finding import Finding
+
+_IN_USE = "buffer-in-use"
+"""The name of a race of buffers that take turns."""
+_BUFFERS, _RINGS, _MOVED, _BARRIERS, _OUTSIDE = 8, 2, 6, 10, 3
+"""What is tried of each at most: each is judged by the check of races alone first, which takes most of a second."""
+
+
+def ordering(mender: Mender, race: Finding) -> Held | None:
+    """The first barrier with which every check holds, of the likeliest alone; or one that stands outside of a block
+    around it, where that is enough: a pass of an inner loop needs none then. Before that, where a buffer is filled
+    that is in use, the other one; one more in a ring that is filled as far ahead as it is long; and a barrier of the
+    function before or behind its neighbour.
+
+    Args:
+        mender: of the kernel.
+        race: waves that nothing orders.
+    """
+    edits = mender.edits
+    offered = edits.in_turn([race])
+
+    def of(kind: str) -> list[SourceEdit]:
+        return [edit for edit in offered if edit.rewrite.kind == kind]
+
+    def first_of(some: Sequence[SourceEdit]) -> Held | None:
+        held = mender.holding(some, None, lambda: True)
+        return next((one for one in held if not one.unlisted), None)
+
+    buffers = of("parity") if race.name == _IN_USE else []
+    rings = [edit for edit in offered if _deepens_ring(edits.sources[edit.file].text, edit)]
+    if (other := first_of([*buffers[:_BUFFERS], *rings[:_RINGS], *of("moved")[:_MOVED]])) is not None:
+        return other
+    barriers = of("barriers")
+    inner = first_of(barriers[:_BARRIERS])
+    if inner is None:
+        return None
+    return first_of(_outside(edits.sources[inner.edit.file], inner.edit, barriers)[:_OUTSIDE]) or inner
+
+
+def _deepens_ring(text: str, edit: SourceEdit) -> bool:
+    """Whether a change is of how many buffers a ring has, to one more, where one fills it that many ahead: then
+    what is filled is what others read."""
+    rewrite = edit.rewrite
+    line = text[text.rfind("\n", 0, rewrite.start) + 1 : rewrite.start]
+    named, old = _NAMED.search(line), text[rewrite.start : rewrite.end]
+    if named is None or not old.isdecimal() or rewrite.text != str(int(old) + 1):
+        return False
+    alike = "|".join({named[1], *re.findall(rf"\b(\w+)\s*=\s*{old}\b", text)})
+    ahead = rf"\+\s*(?:{old}\b|(?:\w+::)?(?:{alike})\b(?!\s*-))"
+    return bool(re.search(rf"%\s*(?:\w+::)?{named[1]}\b", text) and re.search(ahead, text))
+
+
+_NAMED = re.compile(r"(\w+)\s*=\s*\Z")
+
+
+def _outside(source: Source, inner: SourceEdit, edits: Sequence[SourceEdit]) -> list[SourceEdit]:
+    """Those changes that stand behind blocks in which another one stands, the outermost first."""
+    around = source.blocks_at(inner.rewrite.start)
+    depths = [
+        (len(blocks), edit)
+        for edit in edits
+        if edit.file == inner.file
+        and edit.rewrite.start > inner.rewrite.start
+        and (blocks := source.blocks_at(edit.rewrite.start)) < around
+    ]
+    return [edit for _, edit in sorted(depths, key=lambda one: one[0])]
