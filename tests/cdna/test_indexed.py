@@ -257,10 +257,10 @@ def test_what_the_mode_moves(name: str, engine: str) -> None:
 @pytest.mark.parametrize(
     ("body", "what", "expected"),
     [
-        ((on("SRC0", "30"), "v_mov_b32_e32 v5, v12"), "M0 picks VGPR 42", "VGPRs below v40"),
+        ((on("SRC0", "30"), "v_add_u32_e32 v5, v12, v20"), "M0 picks VGPR 42", "VGPRs below v40"),
         ((on("DST", "28"), "v_mov_b32_e32 v12, v5"), "M0 picks VGPR 40", "VGPRs below v40"),
         ((on("SRC1", "27"), "v_lshlrev_b64 v[6:7], 0, v[12:13]"), "M0 picks VGPR 40", "VGPRs below v40"),
-        ((on("SRC0", "22"), "v_accvgpr_read_b32 v5, a2"), "M0 picks AccVGPR 24", "AccVGPRs below a24"),
+        ((on("SRC0,DST", "28"), "v_mov_b32_e32 v12, v13"), "M0 picks VGPR 41", "VGPRs below v40"),
         ((on("SRC1"), "v_lshlrev_b64 v[6:7], 0, v[10:11]"), "v[13:14], which begins at an odd", "even number"),
     ],
 )  # fmt: skip
@@ -269,6 +269,23 @@ def test_a_register_that_is_not_there(body: tuple[str, ...], what: str, expected
         result_of(engine, *body, OFF)
     assert what in str(caught.value)
     assert expected in str(caught.value)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("read", ["v_mov_b32_e32 v5, v12", "v_accvgpr_read_b32 v5, a2"])
+def test_what_is_moved_from_no_register_is_undefined(read: str, engine: str) -> None:
+    """And no fault, in the lanes that are on: compilers read elements of arrays that nothing uses."""
+    some = ("s_mov_b64 exec, 0xff00", on("SRC0", "30"), read, OFF, "s_mov_b64 exec, -1")
+    args = [Buffer(np.zeros(LANES, np.uint32)) for _ in range(2)]
+    code = assembled("v_mov_b32_e32 v5, 7", *some, *stored(5))
+    launch = Launch(code, "k", (1, 1, 1), (LANES, 1, 1), args)
+    result = EmulatorBackend(engine=make_engine(engine)).run(launch)
+    out, bits = result.buffers[1], result.undefined[1]
+    assert out is not None
+    assert bits is not None
+    on_lanes = np.arange(LANES) // 8 == 1
+    np.testing.assert_array_equal(bits.view(np.uint32), np.where(on_lanes, 0xFFFFFFFF, 0))
+    assert set(out[~on_lanes]) == {7}
 
 
 @pytest.mark.parametrize("engine", ENGINES)
