@@ -80,7 +80,12 @@ def lacking(spot: Spot) -> Iterator[Rewrite]:
     for name in unused:
         yield from _added(spot, "*", name, 0.0)
         yield from (
-            spot.replace(one.first, one.last, f"({spot.text(one)}) * {name}", "lacking")
+            spot.replace(
+                spot.start(one),
+                one.last,
+                f"({spot.source.slice(spot.start(one), one.last)}) * {name}",
+                "lacking",
+            )
             for one in spot.tree.walk()
             if one.kind == "sum" and spot.sorts(one) <= {names[name].sort, ""}
         )
@@ -201,8 +206,9 @@ def _divided(spot: Spot, name: str) -> Iterator[Rewrite]:
     for node in spot.tree.walk():
         for part in node.parts if node.kind == "product" else ():
             if part.kind == "leaf" and not part.parts and spot.sorts(part) == {"integer"}:
-                text = f"({spot.text(part)} / {name})"
-                yield replace(spot.replace(part.first, part.last, text, "lacking"), rank=0.6)
+                first = spot.start(part)
+                text = f"({spot.source.slice(first, part.last)} / {name})"
+                yield replace(spot.replace(first, part.last, text, "lacking"), rank=0.6)
             elif part.kind == "leaf" and part.parts and part.parts[0].kind == "cast":
                 first = part.parts[0].last
                 text = f"({spot.source.slice(first, part.last)} / {name})"
@@ -220,8 +226,10 @@ def _joined(spot: Spot, tree: Node, kind: str, assigned: str) -> Iterator[str]:
 
 
 def operands(spot: Spot) -> Iterator[Node]:
-    """What may get a term or factor: terms, sides of comparisons, what is assigned. A parameter is none."""
+    """What may get a term or factor: terms, sides of comparisons, what is assigned or returned; no parameter."""
     declared = declared_in(spot.source)
+    if spot.start(spot.tree) > spot.tree.first and spot.tree.kind in ("leaf", "product"):
+        yield spot.tree
     for node in spot.tree.walk():
         for nth, part in enumerate(node.parts):
             joins = node.kind in ("sum", "comparison", "choice", "call") or (

@@ -237,9 +237,12 @@ def initial(spot: Spot) -> Iterator[Rewrite]:
 def atomic(spot: Spot) -> Iterator[Rewrite]:
     """An atomic addition in place of one that is none."""
     for node in spot.tree.walk():
-        if node.kind == "assignment" and spot.operator(node, 1) == "+=" and node.parts[0].parts:
+        stores = bool(node.parts) and (bool(node.parts[0].parts) or spot.text(node.parts[0]).startswith("*"))
+        if node.kind == "assignment" and spot.operator(node, 1) == "+=" and stores:
             target, added = node.parts[:2]
             behind = target.first + (spot.source.tokens[target.first].text == "else")
             at = next((part.last for part in target.parts if part.kind == "call"), behind)
-            text = f"atomicAdd(&{spot.source.slice(at, target.last)}, {spot.text(added)})"
+            place = spot.source.slice(at, target.last)
+            address = place[1:].lstrip() if place.startswith("*") else f"&{place}"
+            text = f"atomicAdd({address}, {spot.text(added)})"
             yield spot.replace(at, added.last, text, "atomic")

@@ -76,11 +76,39 @@ def words(spot: Spot) -> Iterator[Rewrite]:
                 whole = tokens[i].text in _COORDINATES and tokens[i - 1].text in ("=", "+=")
                 whole |= tokens[i].text in ("true", "false") and _of_builtin(spot.source, i)
                 others = (text for text in kin if text != tokens[i].text)
-                yield from (
-                    replace(spot.replace(i, i + 1, text, "words"), rank=-_WHOLE * whole) for text in others
-                )
+                likely = (tokens[i].text == "=" and _is_cleared(spot, i)) or _may_be_negative(spot, i)
+                rank = -_LIKELY if likely else -_WHOLE * whole
+                yield from (replace(spot.replace(i, i + 1, text, "words"), rank=rank) for text in others)
     if tokens[spot.within.start].text == "if":
         yield spot.replace(spot.within.start, spot.within.start + 1, "while", "words")
+
+
+def _is_cleared(spot: Spot, i: int) -> bool:
+    """Whether what is assigned to is set to zeros elsewhere in the file: it may be a sum."""
+    tokens, first = spot.source.tokens, i
+    while first and tokens[first - 1].text in ("]", ")"):
+        first = spot.source.partner.get(first - 1, 0)
+    name = re.escape(tokens[first - 1].text)
+    zeros = rf"\b{name}\b[\w\[\] ]*= *(?:[A-Za-z_]\w*(?:\(\))? *)?(?:\{{[0.f, ]*\}}|0(?:\.0*f?)? *[;,])"
+    return first < i and re.search(zeros, spot.source.text) is not None
+
+
+def _may_be_negative(spot: Spot, i: int) -> bool:
+    """Whether a word has a difference be unsigned: `const unsigned q = code - zero`."""
+    if spot.source.tokens[i].text not in _UNSIGNED or i + 1 not in declared_in(spot.source):
+        return False
+    return any(
+        piece.kind == "assignment"
+        and piece.parts[-1].kind == "sum"
+        and spot.operator(piece.parts[-1], len(piece.parts[-1].parts) - 1) == "-"
+        and spot.source.tokens[piece.parts[-1].last - 1].kind == "name"
+        for piece in spot.pieces
+    )
+
+
+_UNSIGNED = ("unsigned", "uint8_t", "uint16_t", "uint32_t")
+_LIKELY = 2.0
+"""How much likelier something is added to what begins with zeros, and a difference has a sign."""
 
 
 def _of_builtin(source: Source, i: int) -> bool:

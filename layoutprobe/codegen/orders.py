@@ -1,4 +1,4 @@
-"""A statement behind those that follow it, where one gives what another needs, or spoils it."""
+"""A statement behind those that follow it, where one gives what another needs, or spoils it; or before a loop."""
 
 from __future__ import annotations
 
@@ -16,16 +16,33 @@ _MOST = 3
 
 
 def orders(spot: Spot) -> Iterator[Rewrite]:
-    """`f = g(m); m = top;` for `m = top; f = g(m);`, and the reverse."""
+    """`f = g(m); m = top;` for `m = top; f = g(m);`, and the reverse; what a loop declares, before it."""
     source, here = spot.source, spot.within
     if not _is_plain(source, here):
         return
+    yield from _before_loop(source, here)
     behind = list(_behind(source, here))
     for nth in range(len(behind)):
         yield from _moved(source, here, behind[: nth + 1], 0.3 * nth)
     before = _before(source, here)
     if before is not None:
         yield from _moved(source, before, [here], 0.1)
+
+
+def _before_loop(source: Source, here: range) -> Iterator[Rewrite]:
+    """What is declared with a number in a loop, before that: it keeps what it has from one pass to the next."""
+    tokens, block = source.tokens, source.block_around(here.start)
+    begins = (
+        here.start + 2 < here.stop
+        and tokens[here.stop - 2].text == "="
+        and tokens[here.stop - 1].kind == "number"
+    )
+    opened = source.partner.get(block[0] - 1, 0) if block is not None and block[0] else 0
+    if begins and tokens[here.stop - 3].kind == "name" and opened and tokens[opened - 1].text == "for":
+        start, end = tokens[opened - 1].start, tokens[here.stop].end
+        loop = source.text[start : tokens[here.start].start].rstrip()
+        text = f"{source.slice(here.start, here.stop)};\n{indent(source, opened - 1)}{loop}"
+        yield replace(Rewrite(start, end, text, "orders"), rank=-0.2)
 
 
 def _moved(source: Source, one: range, others: list[range], rank: float) -> Iterator[Rewrite]:

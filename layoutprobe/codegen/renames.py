@@ -46,8 +46,11 @@ def _own(spot: Spot) -> Iterator[Operand]:
     declared = declared_in(spot.source)
     yield from (one for one in spot.scope.operands if one.first in spot.within and one.first not in declared)
     for i in spot.within:
-        if tokens[i].kind == "number" and re.fullmatch(r"\d+u?", tokens[i].text):
-            yield Operand(i, i + 1, tokens[i].text, "integer")
+        if tokens[i].kind == "number" and (found := _NUMBER.fullmatch(tokens[i].text)):
+            yield Operand(i, i + 1, tokens[i].text, "real" if found[1] else "integer")
+
+
+_NUMBER = re.compile(r"\d+u?|(\d+\.\d*f?|\.\d+f?)")
 
 
 def _fits(one: Operand, other: Known) -> bool:
@@ -65,13 +68,23 @@ def _unlike(spot: Spot, one: Operand, other: Known) -> float:
     score -= _AXIS * (one.text.partition(".")[0] in BUILTIN and other.text[:-1] == one.text[:-1])
     score += 0.8 * (_is_size(spot, one.text) != _is_size(spot, other.text))
     score -= 4 * _AXIS * (one.text.partition(".")[0] in BUILTIN and other.text in _axes(spot.source))
-    score -= _MEMBER * _of_one_object(one.text, other.text)
+    score -= _MEMBER * _of_one_object(one.text, other.text) * (1 + _is_more(one.text, other.text))
     score -= _DERIVED * (one.text in _made_of(spot).get(other.text, ()))
     divides = spot.source.tokens[one.first - 1].text == "/" and one.first > 0
     score -= _MEAN * (divides and re.split(r"\.|->", other.text)[-1] in spot.scalars)
-    return score + 1.0 * (spot.source.tokens[one.first].kind == "number")
+    if spot.source.tokens[one.first].kind == "number":
+        score += -_IDLE if unused and _is_argument(spot, one) else 1.0
+    return score
 
 
+def _is_argument(spot: Spot, one: Operand) -> bool:
+    """Whether all of an argument is a number: `rotate(q, first, 0)`."""
+    tokens = spot.source.tokens
+    return tokens[one.first - 1].text in ("(", ",") and tokens[one.last].text in (",", ")")
+
+
+_IDLE = 0.5
+"""How much likelier what is never used is meant, where a call is given a number in its place."""
 _NEAR = 40.0
 _AXIS = 0.5
 """How much likelier the other coordinate is meant: a kernel has few of them."""
@@ -79,7 +92,7 @@ _MEMBER = 1.0
 """How much likelier another member of the same object is meant."""
 _DERIVED = 2.0
 """How much likelier a name is meant whose value is made of this one: `k_end = min(K, begin + count)` for K."""
-_MEAN = 1.5
+_MEAN = 2.0
 """How much likelier an extent that the kernel is given is meant where something is divided: a mean is over all."""
 _EXTENT = 2.0
 """How much unlikelier an extent is meant by an index, or the reverse: with all as its share one workgroup does it."""
@@ -141,6 +154,8 @@ def alike(one: str, other: str) -> bool:
         return bool(heads) and mine == theirs and one != other
     if (mine.isupper() and theirs.isupper()) or heads[:1] in [[name] for name in BUILTIN]:
         return True
+    if _is_more(one, other):
+        return True
     if len(mine) == len(theirs) == 1:
         return bool(heads) or (mine.isupper() and theirs.isupper())
     parts, rest = (re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", name) for name in (mine, theirs))
@@ -148,6 +163,18 @@ def alike(one: str, other: str) -> bool:
     if any(a == b for a, b in pairs) or any({a.lower(), b.lower()} <= kin for a, b in pairs for kin in _KIN):
         return True
     return len(mine) == len(theirs) and sum(a != b for a, b in zip(mine, theirs, strict=True)) == 1
+
+
+def _is_more(one: str, other: str) -> bool:
+    """Whether a name is another one with a letter or two before or behind it: `p.ow` and `p.w`, `lda` and `ld`."""
+    (*heads, mine), (*others, theirs) = (re.split(r"\.|->|::", name) for name in (one, other))
+    short, long = sorted((mine, theirs), key=len)
+    inside = long.startswith(short) or long.endswith(short)
+    least = 1 if heads else _SHORT
+    return heads == others and inside and len(short) >= least and 0 < len(long) - len(short) <= _LETTERS
+
+
+_SHORT, _LETTERS = 2, 2
 
 
 _KIN = tuple(
@@ -177,8 +204,9 @@ _KIN = tuple(
 
 def scalars(spot: Spot) -> Iterator[Rewrite]:
     """Another integer that the kernel is given, in place of one: of factors in an index first, as strides are."""
-    tokens = spot.source.tokens
-    found = [one for one in spot.scope.operands if one.first in spot.within and _last(one) in spot.scalars]
+    tokens, declared = spot.source.tokens, declared_in(spot.source)
+    own = (one for one in spot.scope.operands if one.first in spot.within and one.first not in declared)
+    found = [one for one in own if _last(one) in spot.scalars]
 
     def is_stride(one: Operand) -> bool:
         near = {tokens[j].text for j in (one.first - 1, one.last) if 0 <= j < len(tokens)}

@@ -42,6 +42,7 @@ from layoutprobe.codegen.details import (
     tables,
     wider,
 )
+from layoutprobe.codegen.elsewhere import elsewhere
 from layoutprobe.codegen.evidence import extremes, limits, strides, tested, unread
 from layoutprobe.codegen.exchanged import crossed, stand_ins
 from layoutprobe.codegen.expressions import (
@@ -49,7 +50,6 @@ from layoutprobe.codegen.expressions import (
     Spot,
     before,
     between,
-    parted,
     terms,
 )
 from layoutprobe.codegen.families import enumerators, families
@@ -57,10 +57,12 @@ from layoutprobe.codegen.idioms import atomic, bounds, choices, conversions, fir
 from layoutprobe.codegen.instructions import asm
 from layoutprobe.codegen.kin import operators, words
 from layoutprobe.codegen.omitted import omitted
+from layoutprobe.codegen.ones import ones, quotients
 from layoutprobe.codegen.orders import orders
 from layoutprobe.codegen.parts import parts
 from layoutprobe.codegen.quantities import constants, meant, numbers, powers, told, weights
 from layoutprobe.codegen.renames import exchanges, names, scalars
+from layoutprobe.codegen.schemes import scheme
 from layoutprobe.codegen.series import resets, series, siblings
 from layoutprobe.codegen.shapes import brackets, gone, less, rounding, tests, turned
 from layoutprobe.codegen.statements import Source, free_words
@@ -107,38 +109,6 @@ def _exchanged(spot: Spot, one: tuple[int, int], other: tuple[int, int]) -> Iter
         mine, theirs = source.slice(a, b), source.slice(c, d)
         if mine != theirs:
             yield spot.replace(a, d, theirs + between(source, b, c) + mine, "swap")
-
-
-def _scheme(spot: Spot) -> Iterator[Rewrite]:
-    """The index function that other accesses go through, where this one is row * STRIDE + column; and the reverse."""
-    source = spot.source
-    known = _index_functions(spot.others)
-    for i in spot.within:
-        if source.tokens[i].text != "[" or i not in source.partner:
-            continue
-        added = terms(source, i + 1, source.partner[i])
-        for sign, a, b in added:
-            factors = parted(source, a, b, {"*"})
-            if sign == "-" or len(factors) != 2 or len(added) < 2:
-                continue
-            rest = " + ".join(source.slice(c, d) for _, c, d in added if c != a)
-            (_, c, d), (_, e, f) = factors
-            for row, stride in (((c, d), (e, f)), ((e, f), (c, d))):
-                for name, count in known.items():
-                    given = [source.slice(*row), rest, source.slice(*stride)][:count]
-                    yield spot.replace(i + 1, source.partner[i], f"{name}({', '.join(given)})", "scheme")
-
-
-def _index_functions(sources: Sequence[Source]) -> dict[str, int]:
-    """Name -> arguments of the functions whose value is a whole index somewhere."""
-    found: dict[str, int] = {}
-    for source in sources:
-        for name, opened in source.calls(range(len(source.tokens))):
-            count = len(source.parts(opened))
-            whole = opened >= 2 and source.tokens[opened - 2].text == "[" and count in (2, 3)
-            if whole and source.partner[opened] + 1 == source.partner.get(opened - 2):
-                found.setdefault(name, count)
-    return found
 
 
 def _borrow(spot: Spot) -> Iterator[Rewrite]:
@@ -249,7 +219,7 @@ KINDS: Mapping[str, Kind] = {
     "twin": Kind(twins, 2.6, 0.1),
     "lacking": Kind(lacking, 3.0, 0.1),
     "swap": Kind(_swap, 4.0, 0.5),
-    "scheme": Kind(_scheme, 2.2, 1.0),
+    "scheme": Kind(scheme, 2.2, 1.0),
     "borrow": Kind(_borrow, 3.1, 0.15),
     "exchange": Kind(exchanges, 3.7, 1.0),
     "more": Kind(terms_more, 3.6, 0.4),
@@ -323,6 +293,9 @@ KINDS: Mapping[str, Kind] = {
     "powers": Kind(powers, 3.0, 0.1),
     "parts": Kind(parts, 3.3, 0.05),
     "comparisons": Kind(comparisons, 3.7, 0.0),
+    "ones": Kind(ones, 3.3, 0.12),
+    "quotients": Kind(quotients, 3.7, 0.0),
+    "elsewhere": Kind(elsewhere, 2.6, 0.1),
 }
 """Each kind of change, by name."""
 _MOST_OF_A_KIND = 80

@@ -71,7 +71,11 @@ def scope(source: Source, start: int, stop: int, outer: Outer = ()) -> Scope:
     inside = [(i, sort) for i, sort in declarations(source) if i in function]
     outside = _defined(source)
     outside |= {name: "integer" for one in enumerations(source) if not one.scoped for name in one.constants}
-    outside |= {source.tokens[i].text: sort for i, sort in declarations(source) if _is_outside(source, i)}
+    outside |= {
+        source.tokens[i].text: sort
+        for i, sort in declarations(source)
+        if _is_outside(source, i) and _reaches(source, i, function)
+    }
     fields = _fields(source)
     holds = _own(source, start, fields)
     found = [(name, function, sort) for name, sort in {**dict(outer), **outside, **holds}.items()]
@@ -79,7 +83,9 @@ def scope(source: Source, start: int, stop: int, outer: Outer = ()) -> Scope:
     members = {name: sort for of_one in fields.values() for name, sort in of_one.items()}
     own = Counter(source.tokens[i].text for i in function if source.tokens[i - 1].text not in (".", "->"))
     everywhere, names = _words(source), {source.tokens[i].text for i, _ in inside}
-    once = {name for name, *_ in found if (own if name in names else everywhere)[name] == 1}
+    begun = _begun(source)
+    often = {name: (own if name in names else everywhere)[name] for name, *_ in found}
+    once = {name for name, n in often.items() if n - (name in holds and begun[name]) == 1}
     unused = frozenset(once - _of_macros(source))
     operands = tuple(_operands(source, function, {name: sort for name, _, sort in found}, members))
     constants = {name: everywhere[name] for name in outside}
@@ -157,6 +163,22 @@ def idle(source: Source) -> frozenset[str]:
 
 
 @lru_cache(maxsize=32)
+def _begun(source: Source) -> Counter[str]:
+    """How often a word has its first value behind the head of a constructor: `: rows(n), left(n - 1) {`."""
+    tokens, found = source.tokens, Counter[str]()
+    for i, token in enumerate(tokens[:-1]):
+        if token.text == ":" and tokens[i - 1].text == ")" and i:
+            at = i + 1
+            while at + 1 < len(tokens) and tokens[at].kind == "name" and at + 1 in source.partner:
+                found[tokens[at].text] += 1
+                at = source.partner[at + 1] + 1
+                if at >= len(tokens) or tokens[at].text != ",":
+                    break
+                at += 1
+    return found
+
+
+@lru_cache(maxsize=32)
 def _of_macros(source: Source) -> frozenset[str]:
     """Words of what macros stand for: a function may use them by a macro's name. A macro's own name is none."""
     bodies = re.findall(
@@ -174,6 +196,21 @@ def _is_outside(source: Source, i: int) -> bool:
             return False
         brace = source.parent[brace]
     return brace < 0
+
+
+def _reaches(source: Source, i: int, function: range) -> bool:
+    """Whether what is declared outside is known in a function: a template's parameter is in that template alone."""
+    tokens = source.tokens
+    before = next(
+        (tokens[j].text for j in range(i, max(i - _LONGEST_HEAD, 0), -1) if tokens[j].text in _ENDS), ""
+    )
+    if before != "template":
+        return True
+    opened = next((j for j in range(i, len(tokens)) if tokens[j].text in ("{", ";")), i)
+    return function.start <= source.partner.get(opened, opened) and i < function.stop
+
+
+_ENDS, _LONGEST_HEAD = (";", "{", "}", "template"), 40
 
 
 def _defined(source: Source) -> dict[str, str]:

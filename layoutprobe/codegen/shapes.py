@@ -188,7 +188,8 @@ def rounding(spot: Spot) -> Iterator[Rewrite]:
     for node in spot.tree.walk():
         if node.kind == "shift" and len(node.parts) == 2 and spot.operator(node, 1) == ">>":
             yield from _rounded_shift(spot, node)
-        if node.kind == "product" and len(node.parts) == 2 and spot.operator(node, 1) == "/":
+        divides = node.kind == "product" and len(node.parts) == 2 and spot.operator(node, 1) == "/"
+        if divides and "real" not in spot.sorts(node):
             above, below = node.parts
             text, first = spot.text(below), spot.start(node)
             inner = above.parts[0] if above.kind == "group" and len(above.parts) == 1 else above

@@ -27,6 +27,7 @@ _ASKS = (
 )
 _ASSIGNS = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "^=", "|=", "&=", "<<=", ">>="))
 _PARTS = _ASSIGNS | {",", ";", "?", ":", "return"}
+_WHOLE = _PARTS - {"?", ":"}
 _NOT_ALONE = frozenset(
     ("else", "case", "default", "do", "using", "typedef", "template", "goto", "break", "continue")
 )
@@ -219,6 +220,7 @@ def region_of(source: Source, rewrite: Rewrite, *, in_macro: bool = False) -> Re
     if rewrite.start == rewrite.end:  # what is added belongs to the word before it, where there is one
         behind = next((i for i, t in enumerate(tokens) if t.start >= rewrite.start), len(tokens))
         first_word = not behind or tokens[behind - 1].text in {*_PARTS, "(", "[", "{"}
+        first_word |= behind < len(tokens) and source.around(behind).start == behind
         touched = [i for i in [behind if first_word else behind - 1] if i < len(tokens)]
     else:
         touched = [i for i, t in enumerate(tokens) if t.end > rewrite.start and t.start < rewrite.end]
@@ -233,7 +235,10 @@ def region_of(source: Source, rewrite: Rewrite, *, in_macro: bool = False) -> Re
         return _whole(source, source.around(first - 1) if after else statement, rewrite)
     if not (statement.start <= first and last < statement.stop):
         return None
-    if _is_of_compiler(source, statement, first) or not (in_macro or _is_in_function(source, statement)):
+    if (call := _call_of_template(source, first, last)) is not None:
+        first, last = call
+    in_function = in_macro or _is_in_function(source, statement) or _is_initial(source, statement, first)
+    if _is_of_compiler(source, statement, first) or not in_function:
         return None
     if rewrite.text.lstrip().startswith(","):
         return _step(source, first, rewrite)
@@ -248,7 +253,7 @@ def region_of(source: Source, rewrite: Rewrite, *, in_macro: bool = False) -> Re
             first, last = parent, source.partner[parent]
             continue
         begin, end = (parent + 1, source.partner[parent]) if inside else (statement.start, statement.stop)
-        for a, b in _parts(source, begin, end):
+        for a, b in (*_parts(source, begin, end, _PARTS), *_parts(source, begin, end, _WHOLE)):
             if a <= first and last < b and not _is_target(source, b, end) and not _begins(source, a, b):
                 if _has_lambda(source, a, b):
                     return None
@@ -295,8 +300,33 @@ def _is_of_compiler(source: Source, statement: range, at: int) -> bool:
 
 def _is_of_template(source: Source, i: int) -> bool:
     """Whether a word stands among the arguments of a template, or is one of their brackets."""
+    return _template_around(source, i) is not None
+
+
+def _template_around(source: Source, i: int) -> tuple[int, int] | None:
+    """Brackets of a template's arguments that a word stands in, or is one of."""
     begins = (j for j in range(i, max(i - _ARGUMENTS, 0), -1) if source.tokens[j].text == "<")
-    return any((template_end(source, j) or 0) >= i for j in begins)
+    return next(((j, end) for j in begins if (end := template_end(source, j) or 0) >= i), None)
+
+
+def _call_of_template(source: Source, first: int, last: int) -> tuple[int, int] | None:
+    """The call whose template's arguments words stand in, `load<64>(tile, at)`: each has all of them, and can be
+    chosen; None for those of types."""
+    tokens, around = source.tokens, _template_around(source, first)
+    if around is None or last > around[1] or tokens[around[1] + 1].text != "(":
+        return None
+    begin = around[0] - 1
+    while begin > 1 and tokens[begin - 1].text in ("::", ".", "->") and tokens[begin - 2].kind == "name":
+        begin -= 2
+    close = source.partner.get(around[1] + 1)
+    return None if close is None or _has_lds(source, tokens[around[0] - 1].text) else (begin, close)
+
+
+def _has_lds(source: Source, name: str) -> bool:
+    """Whether a function declares LDS: each instance of a template has its own, and many have more than there is."""
+    heads = (i for one, i in source.calls(range(len(source.tokens))) if one == name)
+    bodies = (brace for i in heads if source.is_block(brace := source.partner[i] + 1))
+    return any("__shared__" in source.slice(brace, source.partner[brace]) for brace in bodies)
 
 
 def _is_in_function(source: Source, statement: range) -> bool:
@@ -304,6 +334,16 @@ def _is_in_function(source: Source, statement: range) -> bool:
     while block is not None and not is_headed(source, block[0]):
         block = source.block_around(block[0])
     return block is not None
+
+
+def _is_initial(source: Source, statement: range, at: int) -> bool:
+    """Whether a word stands in what members begin with: `Loader(const T* p, int n) : from(p + n), left(n) {}`."""
+    i = statement.start
+    while i < at:
+        if source.tokens[i].text == ":" and source.tokens[i - 1].text == ")":
+            return source.parent[at] > i
+        i = source.partner.get(i, i) + 1 if source.tokens[i].text in ("(", "[", "{") else i + 1
+    return False
 
 
 def _is_extent(source: Source, at: int) -> bool:
@@ -318,12 +358,12 @@ _HEAD = 3
 _CONSTANT = frozenset(("constexpr", "using", "typedef", "template", "static_assert", "namespace", "enum"))
 
 
-def _parts(source: Source, begin: int, end: int) -> Iterator[tuple[int, int]]:
-    """Parts between operators that bind least."""
+def _parts(source: Source, begin: int, end: int, cuts: Collection[str]) -> Iterator[tuple[int, int]]:
+    """Parts between some of the operators that bind least."""
     first = i = begin
     while i < end:
         text = source.tokens[i].text
-        if text in _PARTS:
+        if text in cuts:
             if i > first:
                 yield first, i
             first = i + 1

@@ -34,6 +34,8 @@ def worded(before: str, rewrite: Rewrite) -> Wording:
     )
     old = _tokens(old_source, rewrite.start, rewrite.end)
     new = _tokens(new_source, rewrite.start, rewrite.start + len(rewrite.text))
+    if (apart := _rotated(old, new)) is not None:
+        return _exchanged(old_source, old[:apart], old[apart:])
     first, last = _alike(old, new), 0
     while last < min(len(old), len(new)) - first and old[-1 - last].text == new[-1 - last].text:
         last += 1
@@ -53,6 +55,24 @@ def worded(before: str, rewrite: Rewrite) -> Wording:
     gone, come = _widened(old_source, gone), _widened(new_source, come)
     gone, come = _balanced((old_source, gone), (new_source, come))
     return Wording(f"with {_quoted(new_source, come)} in place of {_quoted(old_source, gone)}", gone[0].start)
+
+
+def _rotated(old: Sequence[Token], new: Sequence[Token]) -> int | None:
+    """Of how many words the statements are that stand behind the others now; None for any other change."""
+    texts, now = ([token.text for token in tokens] for tokens in (old, new))
+    ends = (n for n in range(1, len(old)) if texts[n - 1] in _ENDS)
+    whole = bool(old) and len(old) == len(new) and texts[-1] in _ENDS and texts != now
+    return next((n for n in ends if texts[n:] + texts[:n] == now), None) if whole else None
+
+
+_ENDS = (";", "{", "}")
+
+
+def _exchanged(source: Source, one: Sequence[Token], other: Sequence[Token]) -> Wording:
+    """Two statements that change places: the shorter one is moved, and the place is where it goes."""
+    if len(one) <= len(other):
+        return Wording(f"with {_quoted(source, one)} behind {_quoted(source, other)}", other[-1].start)
+    return Wording(f"with {_quoted(source, other)} before {_quoted(source, one)}", one[0].start)
 
 
 def _tokens(source: Source, start: int, end: int) -> list[Token]:

@@ -72,9 +72,9 @@ class Explainer(Struct):
         """The first race with the barrier that ends it; the others follow from it (`causes.py`)."""
         if self.mender is None or not self.most or not self.mender.possible:
             return {}
-        held = ordering(self.mender, races[0])
-        self.held = [held] if held is not None else []
-        return {id(races[0]): _with_barrier(races[0], self.mender.mended(one, "")) for one in self.held}
+        self.held = ordering(self.mender, races[0])
+        mended = [self.mender.mended(one, "") for one in self.held]
+        return {id(races[0]): _with_barrier(races[0], mended)} if mended else {}
 
     def _told(self, tally: Tally, still: Sequence[Finding], disordered: bool) -> dict[int, Finding]:
         """Finding (by identity) -> the same with what mends it."""
@@ -180,9 +180,11 @@ def _beside_linked(results: Sequence[CheckResult]) -> Iterator[tuple[str, Findin
             yield result.check, found, judged
 
 
-def _with_barrier(found: Finding, barrier: Mended) -> Finding:
-    """A race that says which barrier ends it."""
-    what = f"{found.what}; {barrier.says} at {barrier.place.line} all is right"
+def _with_barrier(found: Finding, barriers: Sequence[Mended]) -> Finding:
+    """A race that says which barrier ends it, and others that do."""
+    barrier, *others = barriers
+    more = f" (or: {'; or: '.join(one.says for one in others)})" if others else ""
+    what = f"{found.what}; {barrier.says} at {barrier.place.line} all is right{more}"
     return replace(
         found, what=what, related=(*found.related, Related("computed by", barrier.place)), mended=True
     )

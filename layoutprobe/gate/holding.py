@@ -10,6 +10,7 @@ from msgspec import Struct
 from layoutprobe.checks import numerics
 from layoutprobe.gate.source_edits import SourceEdit
 from layoutprobe.manifest.model import KernelCase
+from layoutprobe.observe.work import Work
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import Unlisted
 
@@ -51,13 +52,19 @@ class Held(Struct, frozen=True):
         )
 
 
-def likeliest(found: Sequence[Held], case: KernelCase) -> list[Held]:
+def likeliest(found: Sequence[Held], case: KernelCase, usual: Work | None) -> list[Held]:
     """Those that are not doubted, if there are any: first what goes wrong nowhere, leaves no wave alone with the work
-    of others, and has least to do. What makes up for a mistake by doing more, as a tile that nothing is stored of, is
-    not what was meant."""
+    of others, and has no more to do than the kernel as it is, or else than another change. What makes up for a
+    mistake by doing more, as a tile that nothing is stored of, is not what was meant.
+
+    Args:
+        found: changes that hold.
+        case: the kernel.
+        usual: what it does as it is; None where it does not come to its end.
+    """
     held = [one for one in found if not one.is_doubtful(case)] or list(found)
-    least = min((one.work for one in held), default=0)
-    shared = min((one.longest for one in held), default=0)
+    least = max(min((one.work for one in held), default=0), usual.all if usual is not None else 0)
+    shared = max(min((one.longest for one in held), default=0), usual.longest if usual is not None else 0)
     return sorted(
         held,
         key=lambda one: (len(one.unlisted), one.longest > _ALONE * shared, one.work > _MORE * least),

@@ -174,19 +174,17 @@ class Mender:
             yield from self._alone([late.popleft() for _ in range(few)], trials, goes_on, pool)
 
     def _programs(self, edits: Iterator[SourceEdit], pool: ThreadPoolExecutor) -> Iterator[Variants]:
-        """Programs of many; the next one is compiled while one runs."""
-
-        def begun(size: int) -> Future[list[Variants]] | None:
-            batch = list(islice(edits, size))
-            return pool.submit(self._program, batch) if batch else None
-
-        size = TOGETHER[0]
-        following = begun(size)
-        while following is not None:
-            programs = following.result()
-            large = any(program.code > LARGE for program in programs)
-            size = max(size // 2, TOGETHER[0]) if large else min(size * 2, TOGETHER[-1])
-            following = begun(size)
+        """Programs of many; others are compiled while one runs."""
+        size, begun = TOGETHER[0], deque[Future[list[Variants]]]()
+        while True:
+            while len(begun) < len(self._copies) and (batch := list(islice(edits, size))):
+                begun.append(pool.submit(self._program, batch))
+                size = min(size * 2, TOGETHER[-1])
+            if not begun:
+                return
+            programs = begun.popleft().result()
+            if any(program.code > LARGE for program in programs):
+                size = max(size // 4, TOGETHER[0])
             yield from programs
 
     def _program(self, batch: Sequence[SourceEdit]) -> list[Variants]:
@@ -400,7 +398,8 @@ def source_changes(
         if one.may_lead(findings):
             held.append(one)
             bound = bound if one.is_doubtful(mender.case) else min(bound, mender.tried + _AFTER)
-    return likeliest(held, mender.case)
+    usual = trials.first.work if trials is not None and not trials.first.unseen else None
+    return likeliest(held, mender.case, usual)
 
 
 def mend(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 
+from layoutprobe.codegen.additions import BARRIER
 from layoutprobe.codegen.statements import Source
 from layoutprobe.gate.holding import Held
 from layoutprobe.gate.mending import Mender
@@ -17,11 +19,11 @@ _BUFFERS, _RINGS, _MOVED, _BARRIERS, _OUTSIDE = 8, 2, 6, 10, 3
 """What is tried of each at most: each is judged by the check of races alone first, which takes most of a second."""
 
 
-def ordering(mender: Mender, race: Finding) -> Held | None:
+def ordering(mender: Mender, race: Finding) -> list[Held]:
     """The first barrier with which every check holds, of the likeliest alone; or one that stands outside of a block
-    around it, where that is enough: a pass of an inner loop needs none then. Before that, where a buffer is filled
-    that is in use, the other one; one more in a ring that is filled as far ahead as it is long; and a barrier of the
-    function before or behind its neighbour.
+    around it, where that is enough: a pass of an inner loop needs none then. With it one of the function that may
+    as well be moved there. Before that, where a buffer is filled that is in use, the other one; one more in a ring
+    that is filled as far ahead as it is long. Nothing where none of these holds.
 
     Args:
         mender: of the kernel.
@@ -33,19 +35,30 @@ def ordering(mender: Mender, race: Finding) -> Held | None:
     def of(kind: str) -> list[SourceEdit]:
         return [edit for edit in offered if edit.rewrite.kind == kind]
 
-    def first_of(some: Sequence[SourceEdit]) -> Held | None:
+    def first_of(some: Sequence[SourceEdit]) -> list[Held]:
         held = mender.holding(some, None, lambda: True)
-        return next((one for one in held if not one.unlisted), None)
+        return list(islice((one for one in held if not one.unlisted), 1))
 
     buffers = of("parity") if race.name == _IN_USE else []
     rings = [edit for edit in offered if _deepens_ring(edits.sources[edit.file].text, edit)]
-    if (other := first_of([*buffers[:_BUFFERS], *rings[:_RINGS], *of("moved")[:_MOVED]])) is not None:
+    if other := first_of([*buffers[:_BUFFERS], *rings[:_RINGS]]):
         return other
-    barriers = of("barriers")
+    barriers, moved = of("barriers"), of("moved")
     inner = first_of(barriers[:_BARRIERS])
-    if inner is None:
-        return None
-    return first_of(_outside(edits.sources[inner.edit.file], inner.edit, barriers)[:_OUTSIDE]) or inner
+    if not inner:
+        return first_of(moved[:_MOVED])
+    source = edits.sources[inner[0].edit.file]
+    found = first_of(_outside(source, inner[0].edit, barriers)[:_OUTSIDE]) or inner
+    there = [edit for edit in moved if _goes_to(source.text, edit, found[0].edit)]
+    return found + first_of(there[:1])
+
+
+def _goes_to(text: str, moved: SourceEdit, added: SourceEdit) -> bool:
+    """Whether a barrier is moved to where another change adds one."""
+    one, at = moved.rewrite, added.rewrite.start
+    behind = text[one.start :].startswith(BARRIER)
+    gap = slice(*sorted((one.end if behind else one.start, at)))
+    return moved.file == added.file and not text[gap].strip()
 
 
 def _deepens_ring(text: str, edit: SourceEdit) -> bool:

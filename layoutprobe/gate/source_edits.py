@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import count, islice
 from pathlib import Path
@@ -107,7 +107,10 @@ class SourceEdits:
             (line, n * _FARTHER) for n, line in enumerate(_lines(finding, self._copy.original.file.name))
         ]
         about = [line.line for line in (*known, finding.place.source) if line is not None][:1]
-        rest = sorted(ran, key=lambda line: min((abs(line.line - at) for at in about), default=0))
+        rest = sorted(
+            [*ran, *self._without_code(ran)],
+            key=lambda line: min((abs(line.line - at) for at in about), default=0),
+        )
         starts += [(line, (_BESIDE if known else _RAN) + n * _ASIDE) for n, line in enumerate(rest)]
         nearest: dict[tuple[Path, int], _Near] = {}
         waiting = deque(near for line, far in starts for near in self._of_line(line, far))
@@ -122,6 +125,23 @@ class SourceEdits:
             waiting.extend(_inside(near))
             waiting.extend(self._definitions(near))
         return list(nearest.values())
+
+    def _without_code(self, ran: Sequence[SourceLine]) -> Iterator[SourceLine]:
+        """Heads of branches and loops of functions that ran, that have no instruction of their own: what comes of
+        them, a compiler knows."""
+        lines = defaultdict[Path, dict[int, SourceLine]](dict)
+        for line in ran:
+            if (file := self._copy.find(line)) in self.sources and file is not None:
+                lines[file][line.line] = line
+        for file, known in lines.items():
+            source = self.sources[file]
+            for i in (i for i, token in enumerate(source.tokens) if token.text in _HEADS):
+                at, around = source.line_of(source.tokens[i].start), function_around(source, i)
+                last = source.line_of(source.tokens[around.stop - 1].start)
+                first = source.line_of(source.tokens[around.start].start)
+                beside = next((line for n, line in known.items() if first <= n <= last), None)
+                if at not in known and beside is not None and _in_function(source, i):
+                    yield replace(beside, line=at)
 
     def _of_line(self, line: SourceLine, far: float) -> Iterator[_Near]:
         """Its statements, as short lambdas and blocks have theirs beside each other: the one at the column first."""
@@ -144,7 +164,9 @@ class SourceEdits:
                 for n, within in enumerate(
                     islice(one.body.statements(0, len(one.body.tokens)), _LONGEST_BODY)
                 ):
-                    yield _Near(here.far + _FARTHER + n * _FARTHER / 4, file, one.body, within, 0, outer)
+                    used = here.used or here
+                    far = here.far + _FARTHER + n * _FARTHER / 4
+                    yield _Near(far, file, one.body, within, 0, outer, used)
 
     def _copy_behind(self, here: _Near) -> Iterator[_Near]:
         """The statement behind another one, where it copies a name: that has no code, and no line of it ran."""
@@ -159,22 +181,29 @@ class SourceEdits:
         """Statements that give the names of another one their values, and those of short functions that it calls."""
         source, steps = here.source, count()
         names = dict.fromkeys(source.tokens[i].text for i in here.within if source.tokens[i].kind == "name")
-        around = function_around(source, here.within.start)
-        given = {i for i in range(here.within.start) if source.defines(i)} | _variables(
-            source, here.within.start
-        )
-        defined = {source.tokens[i].text: i for i in sorted(given)}
-        for name in names:
-            at = defined.get(name)
-            if at is not None and (at in around or not _in_function(source, at)):
-                far = here.far + _DEFINED + next(steps) * _FARTHER / 4
-                yield _Near(far, here.file, source, source.around(at), 0)
+        for file, there, at in _known_at(here, names):
+            far = here.far + _DEFINED + next(steps) * _FARTHER / 4
+            yield _Near(far, file, there, there.around(at), 0)
         for name in names:
             for file, there in self.sources.items():
                 for body in _body(there, name):
                     yield _Near(here.far + _DEFINED + next(steps) * _FARTHER / 4, file, there, body, 0)
 
 
+def _known_at(here: _Near, names: Iterable[str]) -> Iterator[tuple[Path, Source, int]]:
+    """Where names of a statement are given their values: before it, or where the macro is used that it is of."""
+    for near in (here, here.used) if here.used is not None else (here,):
+        source, stop = near.source, near.within.start
+        around = function_around(source, stop)
+        given = {i for i in range(stop) if source.defines(i)} | _variables(source, stop)
+        defined = {source.tokens[i].text: i for i in sorted(given)}
+        for name in names:
+            at = defined.get(name)
+            if at is not None and (at in around or not _in_function(source, at)):
+                yield near.file, source, at
+
+
+_HEADS = ("if", "for", "while")
 _STEP = re.compile(r"without `([-+*/] [\w.]+)`")
 """What a finding says of a step of the reference."""
 
@@ -235,7 +264,8 @@ def _inside(here: _Near) -> Iterator[_Near]:
 
 
 class _Near(Struct, frozen=True):
-    """A statement: how far it is from what is wrong, from where in the file on it is meant, what it knows."""
+    """A statement: how far it is from what is wrong, from where in the file on it is meant, what it knows; for one of
+    a macro, what uses that."""
 
     far: float
     file: Path
@@ -243,6 +273,7 @@ class _Near(Struct, frozen=True):
     within: range
     offset: int
     outer: Outer = ()
+    used: _Near | None = None
 
 
 def _known(here: _Near) -> Outer:
@@ -318,6 +349,7 @@ _ORDERS: Sequence[tuple[str, tuple[str, ...]]] = (
     ("numerics/wrong-factor", ("factors", "swap")),
     ("numerics/wrong-epilogue", ("factors", "swap")),
     ("numerics/input-taken-otherwise", ("numbers", "operators", "names", "swap")),
+    ("epilogue/written-twice", ("atomic", "names", "terms", "numbers")),
     ("epilogue/leading-dimension", ("scalars", "names", "terms")),
     ("epilogue/batch-stride", ("scalars", "names", "terms")),
     ("epilogue/", ("weights", "lanes", "swap", "names", "terms", "numbers")),
@@ -342,8 +374,11 @@ def _order(finding: Finding) -> dict[str, float]:
 
 
 def _told(finding: Finding) -> float:
-    """How much more than values a rule says of where it is mended."""
-    return 1.0 if finding.rule.check == numerics.NAME else _SURE
+    """How much more than values a rule says of where it is mended; what never happens has no place."""
+    return 1.0 if finding.rule.check == numerics.NAME or finding.name in _NEVER else _SURE
+
+
+_NEVER = ("never-written", "incomplete-sum")
 
 
 # What is added to the rank of a change, or taken from it: what has the rank of another one is as likely. The likely

@@ -10,6 +10,7 @@ from layoutprobe.codegen.expressions import Rewrite
 from layoutprobe.gate.holding import Held, likeliest
 from layoutprobe.gate.source_edits import SourceEdit
 from layoutprobe.manifest.model import KernelCase
+from layoutprobe.observe.work import Work
 from layoutprobe.report.finding import Finding, Rule
 from layoutprobe.report.gate import Unlisted
 
@@ -23,13 +24,23 @@ def held(text: str, work: int, *, longest: int = 0, longer: bool = False, unlist
     return Held(edit, none, longer, work=work, longest=longest)
 
 
-def leading(*found: Held) -> list[str]:
-    return [one.edit.rewrite.text for one in likeliest(found, CASE)]
+def leading(*found: Held, usual: Work | None = None) -> list[str]:
+    return [one.edit.rewrite.text for one in likeliest(found, CASE, usual)]
 
 
 def test_what_does_more_than_it_has_to_comes_behind() -> None:
     """A tile more than there are hides that the last one is counted wrongly."""
     assert leading(held("more", 1400), held("right", 1000), held("other", 1050)) == ["right", "other", "more"]
+
+
+def test_what_does_less_than_the_kernel_as_it_is_comes_before_nothing_for_that() -> None:
+    """A test around a call leaves out all that it does; beside the store that goes astray it is as good."""
+    usual = Work(1000, 100, {})
+    assert leading(held("at the store", 1000), held("around it", 800), usual=usual) == [
+        "at the store",
+        "around it",
+    ]
+    assert leading(held("more", 1200), held("right", 1000), usual=usual) == ["right", "more"]
 
 
 def test_what_leaves_one_wave_alone_with_the_work_comes_behind() -> None:

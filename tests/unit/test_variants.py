@@ -202,6 +202,62 @@ def test_neither_arguments_of_templates_nor_lambdas_are_chosen(
     assert (region and LAMBDAS[region.start : region.end]) == chosen
 
 
+@pytest.mark.parametrize(
+    ("old", "chosen"),
+    [
+        ("ROWS", "T::load<T::ROWS, 8>(tile, x)"),
+        ("8", "T::load<T::ROWS, 8>(tile, x)"),
+        ("4", "g<4>(x) * 3"),
+        ("int", "n + static_cast<int>(x[n])"),
+        ("16", None),
+        ("32", None),
+    ],
+)
+def test_arguments_of_a_template_that_is_called_are_chosen_with_the_call(
+    old: str, chosen: str | None
+) -> None:
+    """But for functions with LDS: each instance would have its own."""
+    text = (
+        "template <int N> void whole(float* x) { __shared__ float tile[N]; }\n"
+        "void f(float* x, int n) {\n  whole<32>(x);\n  T::load<T::ROWS, 8>(tile, x);\n  x[0] = g<4>(x) * 3;\n"
+        "  x[1] = n + static_cast<int>(x[n]);\n  Tile<16> t(n);\n}\n"
+    )
+    start = text.index(old, text.index("void f(float* x, int n)") + 24)
+    region = region_of(Source(text), Rewrite(start, start + len(old), "2", "numbers"))
+    assert (region and text[region.start : region.end]) == chosen
+
+
+INITIAL = """\
+struct Loader {
+  const float* from;
+  int left;
+  __device__ Loader(const float* p, int m, int n) : from(p + n * 8), left(m < n ? m : n - 1) {}
+};
+void f(float* y, int n) {
+  if (n) { y[0] = n; }
+  store<4>(y, n);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "chosen"),
+    [
+        ("n * 8", "m * 8", "p + n * 8"),
+        ("n - 1", "m - 1", "n - 1"),
+        ("m : n", "n : m", "m < n ? m : n - 1"),
+        ("int m", "int n", None),
+        ("", "if (n < 4) ", "store<4>(y, n)"),
+    ],
+)
+def test_what_members_begin_with_is_chosen_and_a_test_before_a_call(
+    old: str, new: str, chosen: str | None
+) -> None:
+    start = INITIAL.index(old, INITIAL.index("Loader(")) if old else INITIAL.index("store<4>")
+    region = region_of(Source(INITIAL), Rewrite(start, start + len(old), new, "names"))
+    assert (region and INITIAL[region.start : region.end]) == chosen
+
+
 def test_of_what_is_constructed_beside_something_else_arguments_alone_are_chosen() -> None:
     text = "void f(float* x, int m, int n) {\n  const Buffer a(x, m * 2), b(x, n * 2);\n  g(a, b);\n}\n"
     start = text.index("b(x")

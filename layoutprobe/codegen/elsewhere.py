@@ -1,0 +1,74 @@
+"""What a file has elsewhere in the same place: another value of a name, a factor of the sum beside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from layoutprobe.codegen.declarations import declared_in
+from layoutprobe.codegen.expressions import Rewrite, Spot
+from layoutprobe.codegen.statements import Source, free_words
+from layoutprobe.codegen.tree import Node
+
+_MOST, _LONGEST = 4, 24
+"""Values that are tried for one, and tokens that one of them has at most."""
+_NEAR = 3
+"""Statements before and behind that are looked at."""
+
+
+def elsewhere(spot: Spot) -> Iterator[Rewrite]:
+    """`row = m0 + quad * 4 + v` for `row = m0 + lane`, where another part of the file gives a `row` that value; and
+    `den += f * part` for `den += part` beside `num += f * other`."""
+    yield from _values(spot)
+    yield from _factors(spot)
+
+
+def _values(spot: Spot) -> Iterator[Rewrite]:
+    """What a name that is declared here is elsewhere, in names that are known here."""
+    tokens, declared = spot.source.tokens, declared_in(spot.source)
+    for piece in spot.pieces:
+        if piece.kind != "assignment" or len(piece.parts) != 2 or piece.parts[0].last - 1 not in declared:
+            continue
+        value, name = piece.parts[1], tokens[piece.parts[0].last - 1].text
+        texts = dict.fromkeys(text for source in spot.others for text in _given(source, name))
+        known = [text for text in texts if free_words(text) <= spot.heads | {*spot.names}]
+        for nth, text in enumerate([one for one in known if one != spot.text(value)][:_MOST]):
+            yield replace(spot.replace(value.first, value.last, text, "elsewhere"), rank=0.3 * nth)
+
+
+def _given(source: Source, name: str) -> Iterator[str]:
+    """Values with which a name is declared in a file: from the sign of equality to what ends them."""
+    tokens = source.tokens
+    for i in sorted(declared_in(source)):
+        if tokens[i].text != name or i + 2 >= len(tokens) or tokens[i + 1].text != "=":
+            continue
+        last = i + 2
+        while last < len(tokens) and tokens[last].text not in (",", ";", ")") and last - i < _LONGEST:
+            last = source.partner.get(last, last) + 1
+        if last < len(tokens) and tokens[last].text in (",", ";"):
+            yield source.slice(i + 2, last)
+
+
+def _factors(spot: Spot) -> Iterator[Rewrite]:
+    """Factors of what is added to another sum nearby."""
+    for sign, _, value in (one for piece in spot.pieces if (one := spot.assignment(piece)) is not None):
+        own = {spot.text(part) for node in value.walk() for part in (node, *node.parts)}
+        loose = value.kind in ("sum", "choice", "comparison")
+        text = f"({spot.text(value)})" if loose else spot.text(value)
+        for name in _factors_beside(spot) if sign in ("+=", "-=") else ():
+            if name not in own:
+                yield spot.replace(value.first, value.last, f"{name} * {text}", "elsewhere")
+
+
+def _factors_beside(spot: Spot) -> list[str]:
+    """Real names by which a statement nearby multiplies what it adds."""
+    found = dict[str, None]()
+    here = next((n for n, tree in enumerate(spot.statements) if tree.first >= spot.within.start), 0)
+    for tree in spot.statements[max(here - _NEAR, 0) : here + _NEAR + 1]:
+        assigned = spot.assignment(tree)
+        value: Node | None = assigned[2] if assigned is not None and assigned[0] in ("+=", "-=") else None
+        for part in value.parts if value is not None and value.kind == "product" else ():
+            if spot.text(part) in spot.names and spot.names[spot.text(part)].sort == "real":
+                found.setdefault(spot.text(part))
+    return list(found)[:_MOST]

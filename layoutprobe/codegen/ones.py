@@ -1,0 +1,71 @@
+"""Off by one: where counting begins at zero, and the last of n is n - 1."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from layoutprobe.codegen.expressions import Rewrite, Spot, callee
+from layoutprobe.codegen.tree import Node
+
+_SIDES = 2
+_CLAMPS = ("min", "max", "fminf", "std::min", "__min", "imin")
+
+
+def ones(spot: Spot) -> Iterator[Rewrite]:
+    """`n - 1 - i` for `n - i`, `min(i, n - 1)` for `min(i, n)`, `x[i - 1]` for `x[i]`; a bound one more or less."""
+    for node in spot.tree.walk():
+        differs = node.kind == "sum" and len(node.parts) == _SIDES and spot.operator(node, 1) == "-"
+        if differs and spot.source.tokens[node.parts[1].first].kind == "name":
+            yield from (replace(one, rank=0.0) for one in _less(spot, node.parts[0], "+"))
+        elif node.kind == "call" and _name(spot, node) in _CLAMPS:
+            yield from (replace(one, rank=-0.3) for part in node.parts for one in _less(spot, part, ""))
+        elif node.kind == "comparison" and len(node.parts) == _SIDES:
+            yield from (replace(one, rank=0.6) for one in _less(spot, node.parts[1], "+"))
+        elif node.kind == "index":
+            yield from (replace(one, rank=0.9) for part in node.parts for one in _less(spot, part, "+"))
+
+
+def _less(spot: Spot, part: Node, more: str) -> Iterator[Rewrite]:
+    """An integer less one, or also one more; not of a number, as these have changes of their own."""
+    if spot.sorts(part) != {"integer"} or part.kind in ("comparison", "choice", "all", "any"):
+        return
+    if re.search(r"[-+]\s*1u?$|^\d+u?$", spot.text(part)):
+        return
+    yield from (spot.behind(part.last - 1, f" {sign} 1", "ones") for sign in f"-{more}")
+
+
+def _name(spot: Spot, call: Node) -> str:
+    first = callee(spot.source, call.first)
+    return spot.source.slice(first, call.first) if first is not None else ""
+
+
+def quotients(spot: Spot) -> Iterator[Rewrite]:
+    """`lane % 32` for `lane / SLOTS`: the other part of a number, by what else the file divides by."""
+    for node in spot.tree.walk():
+        if node.kind != "product" or len(node.parts) != _SIDES or spot.operator(node, 1) not in ("/", "%"):
+            continue
+        if spot.sorts(node.parts[0]) != {"integer"}:
+            continue
+        number, by = spot.text(node.parts[0]), spot.text(node.parts[1])
+        sign = spot.operator(node, 1)
+        signs = ("/", "%") if sign == "%" else ("%", "/")
+        for nth, other in enumerate(_divisors(spot, number, by)):
+            for late, new in enumerate(signs):
+                text = f"{spot.source.slice(spot.start(node), node.parts[0].last)} {new} {other}"
+                one = spot.replace(spot.start(node), node.last, text, "quotients")
+                yield replace(one, rank=0.15 * nth + 0.1 * late)
+
+
+def _divisors(spot: Spot, number: str, by: str) -> list[str]:
+    """What numbers of the file are divided by: first those of the same one, then those that are used most."""
+    own = re.findall(rf"(?<![\w.]){re.escape(number)}\s*[/%]\s*([A-Za-z_][\w:]*|\d+)", spot.source.text)
+    every = re.findall(r"[\w)\]]\s*[/%]\s*([A-Za-z_][\w:]*|\d+)(?![\w.(])", spot.source.text)
+    often = sorted(dict.fromkeys(every), key=lambda text: -every.count(text))
+    known = {*spot.names, *(text for text in often if text.isdecimal())}
+    return [text for text in dict.fromkeys((*own, *often)) if text != by and text in known][:_MOST]
+
+
+_MOST = 6

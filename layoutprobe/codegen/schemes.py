@@ -1,0 +1,81 @@
+"""The index function that other accesses of an array go through, where one does without: a swizzle of one side."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from layoutprobe.codegen.expressions import Rewrite, Spot, parted, terms
+from layoutprobe.codegen.statements import Source
+
+
+def scheme(spot: Spot) -> Iterator[Rewrite]:
+    """`t[slot(row, col)]` for `t[row * STRIDE + col]`, and `t[slot(id / CHUNKS, id % CHUNKS)]` for `t[id]`."""
+    yield from _of_rows(spot)
+    yield from _of_numbers(spot)
+
+
+def _of_rows(spot: Spot) -> Iterator[Rewrite]:
+    """Where the index is row * STRIDE + column."""
+    source = spot.source
+    known = _index_functions(spot.others)
+    for i in spot.within:
+        if source.tokens[i].text != "[" or i not in source.partner:
+            continue
+        added = terms(source, i + 1, source.partner[i])
+        for sign, a, b in added:
+            factors = parted(source, a, b, {"*"})
+            if sign == "-" or len(factors) != 2 or len(added) < 2:
+                continue
+            rest = " + ".join(source.slice(c, d) for _, c, d in added if c != a)
+            (_, c, d), (_, e, f) = factors
+            for row, stride in (((c, d), (e, f)), ((e, f), (c, d))):
+                for name, count in known.items():
+                    given = [source.slice(*row), rest, source.slice(*stride)][:count]
+                    yield spot.replace(i + 1, source.partner[i], f"{name}({', '.join(given)})", "scheme")
+
+
+def _index_functions(sources: Sequence[Source]) -> dict[str, int]:
+    """Name -> arguments of the functions whose value is a whole index somewhere."""
+    found: dict[str, int] = {}
+    for source in sources:
+        for name, opened in source.calls(range(len(source.tokens))):
+            count = len(source.parts(opened))
+            whole = opened >= 2 and source.tokens[opened - 2].text == "[" and count in (2, 3)
+            if whole and source.partner[opened] + 1 == source.partner.get(opened - 2):
+                found.setdefault(name, count)
+    return found
+
+
+def _of_numbers(spot: Spot) -> Iterator[Rewrite]:
+    """Where the index counts all elements: it is divided by what the function multiplies a row by."""
+    tokens = spot.source.tokens
+    for i in spot.within:
+        plain = spot.source.partner.get(i) == i + 2 and tokens[i + 1].kind == "name"
+        if tokens[i].text != "[" or not plain or tokens[i + 3].text == "[":
+            continue
+        number = tokens[i + 1].text
+        known = {*re.findall(r"\w+::", spot.body)} | {"", *_objects(spot, i)}
+        for source in spot.others:
+            for name, _, pitch in _MULTIPLIES.findall(source.text):
+                for nth, head in enumerate(sorted(known, key=lambda one: not one.endswith("."))):
+                    by = f"{head}{pitch}"
+                    text = f"{head}{name}({number} / {by}, {number} % {by})"
+                    yield replace(spot.replace(i + 1, i + 2, text, "scheme"), rank=0.3 * nth)
+
+
+def _objects(spot: Spot, opened: int) -> Iterator[str]:
+    """What an array is a member of: `t.` of `t.cell[stage][id]`."""
+    tokens, i = spot.source.tokens, opened - 1
+    while i > 0 and tokens[i].text == "]":
+        i = spot.source.partner.get(i, 0) - 1
+    if i > 1 and tokens[i - 1].text in (".", "->") and tokens[i - 2].kind == "name":
+        yield f"{tokens[i - 2].text}{tokens[i - 1].text}"
+
+
+_MULTIPLIES = re.compile(
+    r"\b(\w+)\(\s*(?:const )?\w+ (\w+)\s*,\s*(?:const )?\w+ \w+\s*\)[^{};]{0,40}\{\s*return\s+\2 \* (\w+) \+ [^;]*\^"
+)
+"""A function of a row and a column whose value is row * PITCH + something with an exclusive or."""

@@ -1,0 +1,131 @@
+"""What a statement is offered, for mistakes that need more than its own words to mend."""
+
+from __future__ import annotations
+
+import pytest
+from unit.test_rewrites import spot_of, words
+
+from layoutprobe.codegen.expressions import Rewrite
+from layoutprobe.codegen.rewrites import offered
+from layoutprobe.codegen.wording import worded
+
+EARLY = 40
+"""How far in front the right text has to be among what a statement is offered."""
+
+
+def place(text: str, wrong: str, right: str) -> int:
+    """How many other changes of the statement with a wrong text come before the right one."""
+    assert text.count(right) == 1, "the right text has the piece once"
+    mistaken = text.replace(right, wrong)
+    spot = spot_of(mistaken, text.index(right))
+    found = [words(one.apply(mistaken)) for one in offered(spot)]
+    return found.index(words(text))
+
+
+WALK = """\
+struct Dims { int n, h, w, c; int oh, ow; };
+struct Walk {
+  int tiles_m, tiles_n, first_row;
+  __device__ Walk(int m, int n, int from) : tiles_m(m / 16), tiles_n(n / 16), first_row(from) {}
+  __device__ int row(int t) const { return first_row + t / tiles_n; }
+  __device__ int back(int r, int height) const { return height - 1 - r; }
+};
+__device__ float silu(float v) { return v / (1.0f + expf(-v)); }
+__device__ void rotate(float* to, const float* from, int first, int offset) {
+  for (int i = 0; i < 8; ++i) to[i] = from[first + i + offset];
+}
+template <int SLOTS>
+__device__ void strike(float* best, int lane, int idx) {
+  if (lane == idx % 32) best[idx / 32] = -INFINITY;
+}
+__global__ void walk(const float* q, const float* scale, float* y, Dims p, int past, int rows, int cols) {
+  const int lane = threadIdx.x % 32, quad = lane / 16;
+  const int tiles_x = (p.ow + 3) / 4;
+  const int tx = blockIdx.x % tiles_x;
+  float keep[8], sum[2][4], den = 0.f, num = 0.f;
+  for (int t = 0; t < 2; ++t)
+    for (int v = 0; v < 4; ++v) sum[t][v] = 0.f;
+  rotate(keep, q, tx * 16, past);
+  float state = 0.f;
+  for (int c = 0; c < p.c; c += 16) {
+    state = state * scale[c] + q[c];
+    for (int v = 0; v < 4; ++v) {
+      const int row = tx * 16 + quad * 4 + v;
+      sum[1][v] += keep[v] * scale[row];
+    }
+    const float f = exp2f(q[c]);
+    den += f * keep[0];
+    num += f * q[lane];
+  }
+  for (int v = 0; v < 4; ++v) {
+    const int row = tx * 16 + quad * 4 + v;
+    const int code = static_cast<int>(q[row]) - rows;
+    if (row < p.h) y[row * p.ow + min(lane, cols - 1)] = sum[1][v] + code * num / den + state;
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("(p.w + 3)", "(p.ow + 3)"),
+        ("tx * 16, 0)", "tx * 16, past)"),
+        ("height - r;", "height - 1 - r;"),
+        ("return t / tiles_n", "return first_row + t / tiles_n"),
+        ("idx / 16) best", "idx % 32) best"),
+        ("idx / SLOTS) best", "idx % 32) best"),
+        ("sum[1][v] = keep", "sum[1][v] += keep"),
+        ("den += keep[0]", "den += f * keep[0]"),
+        ("min(lane, cols)", "min(lane, cols - 1)"),
+        ("unsigned code", "int code"),
+        ("return 1.0f / (1", "return v / (1"),
+    ],
+)
+def test_the_right_text_is_early(wrong: str, right: str) -> None:
+    text = WALK
+    if wrong.startswith("return t"):  # a sum has no order
+        text, right = WALK.replace(right, "return t / tiles_n + first_row"), "return t / tiles_n + first_row"
+    assert place(text, wrong, right) < EARLY
+
+
+def test_a_value_that_the_name_has_elsewhere_is_early() -> None:
+    right = "const int row = tx * 16 + quad * 4 + v;\n      sum"
+    assert place(WALK, right.replace("quad * 4 + v", "lane % 16"), right) < EARLY
+
+
+def test_what_a_loop_declares_is_offered_before_it() -> None:
+    right = "float state = 0.f;\n  for (int c = 0; c < p.c; c += 16) {"
+    wrong = "for (int c = 0; c < p.c; c += 16) {\n    float state = 0.f;"
+    mistaken = WALK.replace(right, wrong)
+    spot = spot_of(mistaken, mistaken.index("float state"))
+    assert words(WALK) in [words(one.apply(mistaken)) for one in offered(spot)][:EARLY]
+
+
+def test_an_index_function_of_others_is_offered_for_a_plain_number() -> None:
+    """It says by what the number is divided."""
+    text = (
+        "struct Tile {\n  static constexpr int CHUNKS = 4;\n  float4 cell[256];\n"
+        "  static __device__ int slot(int row, int c) { return row * CHUNKS + (c ^ (row >> 1) % CHUNKS); }\n};\n"
+        "__device__ void put(Tile& t, float4 v, int id) { t.cell[t.slot(id / t.CHUNKS, id % t.CHUNKS)] = v; }\n"
+    )
+    assert place(text, "t.cell[id] = v", "t.cell[t.slot(id / t.CHUNKS, id % t.CHUNKS)] = v") < EARLY
+
+
+def test_an_atomic_addition_takes_the_pointer_that_is_stored_through() -> None:
+    text = "__global__ void f(float* y, float v) { float* at = y + threadIdx.x; atomicAdd(at, v); }\n"
+    assert place(text, "*at += v;", "atomicAdd(at, v);") < EARLY
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("sync(); store(a);", "store(a); sync();", "with `sync();` behind `store(a);`"),
+        ("store(a); sync();", "sync(); store(a);", "with `sync();` before `store(a);`"),
+        ("for (;;) { int h = 0;", "int h = 0; for (;;) {", "with `int h = 0;` before `for (;;) {`"),
+    ],
+)
+def test_a_statement_that_is_moved_is_told_as_that(old: str, new: str, says: str) -> None:
+    text = f"void f(int a) {{ {old} }}"
+    start = text.index(old)
+    assert worded(text, Rewrite(start, start + len(old), new, "moved")).says == says
