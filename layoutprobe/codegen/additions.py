@@ -96,6 +96,8 @@ def lacking(spot: Spot) -> Iterator[Rewrite]:
                 yield from _divided(spot, name)
     own = {one.text for one in spot.scope.operands if one.first in spot.within}
     uses = Counter(one.text for one in spot.scope.operands)
+    for name in dict.fromkeys(_divisors(spot)):
+        yield from _added(spot, "*", name, 0.8)
     usual = list[tuple[float, str, str]]()
     for sign, kind, assigned in (("*", "product", "*="), ("+", "sum", "+=")):
         used = {name for tree in spot.statements for name in _joined(spot, tree, kind, assigned)} - own
@@ -116,6 +118,14 @@ def lacking(spot: Spot) -> Iterator[Rewrite]:
         )
 
 
+def _divisors(spot: Spot) -> Iterator[str]:
+    """Integers that something in the statement is divided by: `step * (i % (n / step))`."""
+    for node in spot.tree.walk():
+        for nth, part in enumerate(node.parts) if node.kind == "product" else ():
+            if spot.operator(node, nth) == "/" and spot.sorts(part) == {"integer"} and part.kind == "leaf":
+                yield spot.text(part)
+
+
 _ORIGIN = re.compile(r"(begin|start|offset|off|base|origin|first)_?$|[a-z]0_?$", re.I)
 """What a part begins at is called: it is forgotten oftener than other terms."""
 
@@ -131,6 +141,12 @@ def around(spot: Spot) -> Iterator[Rewrite]:
                 part in inside and spot.source.tokens[part.first].kind == "number"
             ):
                 yield replace(spot.behind(part.last - 1, f" + {name}", "around"), rank=0.2 * nth)
+        for node in spot.tree.walk():
+            one = node.parts[0] if node.kind == "product" else None
+            first = spot.start(one) if one is not None else 0
+            if one is not None and one.last == first + 1 and spot.sorts(one) == {"integer"}:
+                text = f"({spot.source.slice(first, one.last)} + {name})"
+                yield replace(spot.replace(first, one.last, text, "around"), rank=0.2 * nth)
 
 
 _MOST_AROUND = 3

@@ -58,7 +58,8 @@ def of_templates(spot: Spot) -> Iterator[Rewrite]:
     """Two arguments of a template exchanged: `run<true, false>(a)` for `run<false, true>(a)`."""
     source = spot.source
     for i in spot.within:
-        end = template_end(source, i) if source.tokens[i].text == "<" else None
+        opens = source.tokens[i].text == "<" and source.tokens[i - 1].text != "template"
+        end = template_end(source, i) if opens else None
         commas = [j for j in range(i, end) if source.tokens[j].text == ","] if end is not None else []
         bounds = [i, *commas, end or i]
         parts = [(a + 1, b) for a, b in pairwise(bounds)]

@@ -18,10 +18,11 @@ _NEAR = 3
 
 
 def elsewhere(spot: Spot) -> Iterator[Rewrite]:
-    """`row = m0 + quad * 4 + v` for `row = m0 + lane`, where another part of the file gives a `row` that value; and
-    `den += f * part` for `den += part` beside `num += f * other`."""
+    """`row = m0 + quad * 4 + v` for `row = m0 + lane`, where another part of the file gives a `row` that value;
+    `den += f * part` for `den += part` beside `num += f * other`; `u[1] = x[i + HALF]` behind `u[0] = x[i]`."""
     yield from _values(spot)
     yield from _factors(spot)
+    yield from _copies(spot)
 
 
 def _values(spot: Spot) -> Iterator[Rewrite]:
@@ -72,3 +73,24 @@ def _factors_beside(spot: Spot) -> list[str]:
             if spot.text(part) in spot.names and spot.names[spot.text(part)].sort == "real":
                 found.setdefault(spot.text(part))
     return list(found)[:_MOST]
+
+
+def _copies(spot: Spot) -> Iterator[Rewrite]:
+    """What is given to one element as to the one before: an index of it goes on by a constant."""
+    assigned = spot.assignment(spot.tree)
+    here = next((n for n, tree in enumerate(spot.statements) if tree.first == spot.tree.first), 0)
+    before = spot.assignment(spot.statements[here - 1]) if here else None
+    if assigned is None or before is None or spot.text(assigned[2]) != spot.text(before[2]):
+        return
+    if spot.text(assigned[1]) == spot.text(before[1]):
+        return
+    known = [one.text for one in spot.names.values() if one.sort == "integer" and one.text.isupper()]
+    texts = [*_STEPS, *dict.fromkeys(known)][:_MOST_STEPS]
+    for node in assigned[2].walk():
+        for part in node.parts if node.kind == "index" else ():
+            for nth, text in enumerate(texts):
+                yield replace(spot.behind(part.last - 1, f" + {text}", "elsewhere"), rank=0.05 * nth - 0.5)
+
+
+_STEPS, _MOST_STEPS = ("1", "2", "4", "8", "16"), 16
+"""By what an index of a copied statement may go on."""

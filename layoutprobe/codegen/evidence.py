@@ -126,10 +126,12 @@ def _may_be_scaled(spot: Spot, part: Node, number: str) -> bool:
 
 
 def tested(spot: Spot) -> Iterator[Rewrite]:
-    """`k0 + STEP` for `k0` where the test around says `if (k0 + STEP < K)`: what is tested is what is used."""
+    """`k0 + STEP` for `k0` where the test around says `if (k0 + STEP < K)`: what is tested is what is used. And
+    `i + 1` for `i - 1` behind `i + 1 < n ?`."""
+    tests = list(_tests(spot))
     sums = {
         spot.text(part): spot.text(node)
-        for test in _tests(spot)
+        for test in tests
         for node in test.walk()
         if node.kind == "sum"
         for part in node.parts
@@ -138,9 +140,13 @@ def tested(spot: Spot) -> Iterator[Rewrite]:
     for around in spot.tree.walk() if sums else ():
         if around.kind in ("group", "braces", "call", "index", "assignment", "list"):
             for part in around.parts:
-                text = sums.get(spot.text(part))
-                if text is not None and not _is_target(around, part):
-                    yield spot.replace(part.first, part.last, text, "tested")
+                head = part.parts[0] if part.kind == "sum" and len(part.parts) == _SIDES else part
+                text = sums.get(spot.text(head))
+                tested_here = any(test.first <= part.first < test.last for test in tests)
+                if text not in (None, spot.text(part)) and not tested_here and not _is_target(around, part):
+                    yield spot.replace(part.first, part.last, text or "", "tested")
+        elif around.kind == "product" and (text := sums.get(spot.text(around.parts[0]))) is not None:
+            yield spot.replace(around.parts[0].first, around.parts[0].last, f"({text})", "tested")
 
 
 def _tests(spot: Spot) -> Iterator[Node]:
@@ -149,6 +155,8 @@ def _tests(spot: Spot) -> Iterator[Node]:
     for node in spot.tree.walk():
         if node.kind == "call" and node.first and source.tokens[node.first - 1].text == "if":
             yield node
+        elif node.kind == "choice":
+            yield node.parts[0]
     block = source.block_around(spot.within.start)
     opened = source.partner.get(block[0] - 1) if block is not None and block[0] else None
     if opened and source.tokens[opened - 1].text == "if":

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from layoutprobe.codegen.declarations import declared_in
 from layoutprobe.codegen.expressions import Rewrite, Spot
+from layoutprobe.codegen.omitted import sums_of
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.tree import template_end
 
@@ -83,6 +84,22 @@ def words(spot: Spot) -> Iterator[Rewrite]:
         yield spot.replace(spot.within.start, spot.within.start + 1, "while", "words")
 
 
+def types(spot: Spot) -> Iterator[Rewrite]:
+    """Another type of a sum: `T sum = 0` and `float sum = 0` for `int sum = 0`."""
+    tokens, sums = spot.source.tokens, set(sums_of(spot))
+    head = spot.source.slice(spot.function.start, min(spot.function.start + _HEAD, spot.function.stop))
+    given = re.findall(r"\b(?:typename|class) (\w+)", head)
+    for i in spot.within[1:]:
+        if i in declared_in(spot.source) and tokens[i].text in sums and tokens[i - 1].text in _NUMBERS:
+            others = [text for text in (*given, *_NUMBERS) if text != tokens[i - 1].text]
+            yield from (spot.replace(i - 1, i, text, "types") for text in others)
+
+
+_HEAD = 40
+"""Words of a function that say what a template is of."""
+_NUMBERS = ("float", "double", "int", "_Float16")
+
+
 def _is_cleared(spot: Spot, i: int) -> bool:
     """Whether what is assigned to is set to zeros elsewhere in the file: it may be a sum."""
     tokens, first = spot.source.tokens, i
@@ -145,7 +162,12 @@ _FAMILIES = tuple(
         "INFINITY 0.0f",
         "0.0f 1.0f",
         "0.f 1.f",
-        "__shfl_xor __shfl_down __shfl",
+        "__shfl_xor __shfl_down __shfl_up __shfl",
+        "__popc __popcll",
+        "__ffs __ffsll",
+        "__clz __clzll",
+        "__brev __brevll",
+        "__builtin_popcount __builtin_popcountll",
         "+= =",
         "-= +=",
         "continue break",

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 
 from msgspec.structs import replace
 
 from layoutprobe.codegen.expressions import Rewrite, Spot, callee
+from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.tree import Node
 
 _SIDES = 2
@@ -61,11 +64,19 @@ def quotients(spot: Spot) -> Iterator[Rewrite]:
 
 def _divisors(spot: Spot, number: str, by: str) -> list[str]:
     """What numbers of the file are divided by: first those of the same one, then those that are used most."""
-    own = re.findall(rf"(?<![\w.]){re.escape(number)}\s*[/%]\s*([A-Za-z_][\w:]*|\d+)", spot.source.text)
-    every = re.findall(r"[\w)\]]\s*[/%]\s*([A-Za-z_][\w:]*|\d+)(?![\w.(])", spot.source.text)
-    often = sorted(dict.fromkeys(every), key=lambda text: -every.count(text))
-    known = {*spot.names, *(text for text in often if text.isdecimal())}
-    return [text for text in dict.fromkeys((*own, *often)) if text != by and text in known][:_MOST]
+    every = _divided(spot.source)
+    often = Counter(divisor for _, divisor in every)
+    own = [divisor for one, divisor in every if one == number]
+    texts = dict.fromkeys((*own, *(text for text, _ in often.most_common())))
+    return [text for text in texts if text != by and (text in spot.names or text.isdecimal())][:_MOST]
+
+
+@lru_cache(maxsize=32)
+def _divided(source: Source) -> list[tuple[str, str]]:
+    """Names that are divided, "" for anything else, and by which name or number."""
+    return re.findall(
+        r"(?:(?<![\w.])([A-Za-z_]\w*)|[\w)\]])\s*[/%]\s*([A-Za-z_][\w:]*|\d+)(?![\w.(])", source.text
+    )
 
 
 _MOST = 6

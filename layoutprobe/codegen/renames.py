@@ -67,6 +67,7 @@ def _unlike(spot: Spot, one: Operand, other: Known) -> float:
     score += _EXTENT * (heads <= {*BUILTIN} and len(heads & {"blockDim", "gridDim"}) == 1)
     score -= _AXIS * (one.text.partition(".")[0] in BUILTIN and other.text[:-1] == one.text[:-1])
     score += 0.8 * (_is_size(spot, one.text) != _is_size(spot, other.text))
+    score -= _ALONG * _goes_along(spot, one.text, other.text)
     score -= 4 * _AXIS * (one.text.partition(".")[0] in BUILTIN and other.text in _axes(spot.source))
     score -= _MEMBER * _of_one_object(one.text, other.text) * (1 + _is_more(one.text, other.text))
     score -= _DERIVED * (one.text in _made_of(spot).get(other.text, ()))
@@ -88,6 +89,8 @@ _IDLE = 0.5
 _NEAR = 40.0
 _AXIS = 0.5
 """How much likelier the other coordinate is meant: a kernel has few of them."""
+_ALONG = 2.5
+"""How much likelier an extent is meant where the statement has the place along it, and not along the other axis."""
 _MEMBER = 1.0
 """How much likelier another member of the same object is meant."""
 _DERIVED = 2.0
@@ -96,6 +99,16 @@ _MEAN = 2.0
 """How much likelier an extent that the kernel is given is meant where something is divided: a mean is over all."""
 _EXTENT = 2.0
 """How much unlikelier an extent is meant by an index, or the reverse: with all as its share one workgroup does it."""
+
+
+def _goes_along(spot: Spot, one: str, other: str) -> bool:
+    """Whether `blockDim.y` may be meant by `blockDim.x`, as beside it stands `threadIdx.y`."""
+    places = {"blockDim.": "threadIdx.", "gridDim.": "blockIdx."}
+    place = places.get(other[:-1])
+    if place is None or one[:-1] != other[:-1]:
+        return False
+    text = spot.text(spot.tree)
+    return f"{place}{other[-1]}" in text and f"{place}{one[-1]}" not in text
 
 
 def _made_of(spot: Spot) -> Mapping[str, frozenset[str]]:

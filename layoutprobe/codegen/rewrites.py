@@ -55,7 +55,7 @@ from layoutprobe.codegen.expressions import (
 from layoutprobe.codegen.families import enumerators, families
 from layoutprobe.codegen.idioms import atomic, bounds, choices, conversions, first_only, groups, initial
 from layoutprobe.codegen.instructions import asm
-from layoutprobe.codegen.kin import operators, words
+from layoutprobe.codegen.kin import operators, types, words
 from layoutprobe.codegen.omitted import omitted
 from layoutprobe.codegen.ones import ones, quotients
 from layoutprobe.codegen.orders import orders
@@ -296,6 +296,7 @@ KINDS: Mapping[str, Kind] = {
     "ones": Kind(ones, 3.3, 0.12),
     "quotients": Kind(quotients, 3.7, 0.0),
     "elsewhere": Kind(elsewhere, 2.6, 0.1),
+    "types": Kind(types, 2.8, 0.2),
 }
 """Each kind of change, by name."""
 _MOST_OF_A_KIND = 80

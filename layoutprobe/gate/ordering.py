@@ -10,11 +10,12 @@ from layoutprobe.codegen.additions import BARRIER
 from layoutprobe.codegen.statements import Source
 from layoutprobe.gate.holding import Held
 from layoutprobe.gate.mending import Mender
-from layoutprobe.gate.source_edits import SourceEdit
+from layoutprobe.gate.source_edits import SourceEdit, SourceEdits
 from layoutprobe.report.finding import Finding
 
 _IN_USE = "buffer-in-use"
 """The name of a race of buffers that take turns."""
+_OVERWRITTEN = "write-after-read"
 _BUFFERS, _RINGS, _MOVED, _BARRIERS, _OUTSIDE = 8, 2, 6, 10, 3
 """What is tried of each at most: each is judged by the check of races alone first, which takes most of a second."""
 
@@ -23,7 +24,8 @@ def ordering(mender: Mender, race: Finding) -> list[Held]:
     """The first barrier with which every check holds, of the likeliest alone; or one that stands outside of a block
     around it, where that is enough: a pass of an inner loop needs none then. With it one of the function that may
     as well be moved there. Before that, where a buffer is filled that is in use, the other one; one more in a ring
-    that is filled as far ahead as it is long. Nothing where none of these holds.
+    that is filled as far ahead as it is long; an atomic addition, where one statement reads and writes. Nothing where
+    none of these holds.
 
     Args:
         mender: of the kernel.
@@ -43,7 +45,12 @@ def ordering(mender: Mender, race: Finding) -> list[Held]:
     rings = [edit for edit in offered if _deepens_ring(edits.sources[edit.file].text, edit)]
     if other := first_of([*buffers[:_BUFFERS], *rings[:_RINGS]]):
         return other
-    barriers, moved = of("barriers"), of("moved")
+    if _is_within_a_statement(race) and (atomic := first_of(of("atomic")[:_BUFFERS])):
+        return atomic
+    barriers, moved = (
+        sorted(of("barriers"), key=lambda edit: not _is_behind_reads(edits, edit, race)),
+        of("moved"),
+    )
     inner = first_of(barriers[:_BARRIERS])
     if not inner:
         return first_of(moved[:_MOVED])
@@ -51,6 +58,20 @@ def ordering(mender: Mender, race: Finding) -> list[Held]:
     found = first_of(_outside(source, inner[0].edit, barriers)[:_OUTSIDE]) or inner
     there = [edit for edit in moved if _goes_to(source.text, edit, found[0].edit)]
     return found + first_of(there[:1])
+
+
+def _is_within_a_statement(race: Finding) -> bool:
+    """Whether what is read and written is so by one statement: `count[key]++` is no exchange of tiles."""
+    lines = {one.place.line for one in race.related if one.role in ("loaded by", "stored by")}
+    return lines == {race.place.line}
+
+
+def _is_behind_reads(edits: SourceEdits, edit: SourceEdit, race: Finding) -> bool:
+    """Whether a change stands behind what is read before it is overwritten: there a barrier is left out mostly."""
+    source = edits.sources[edit.file]
+    reads = [one.place.source.line for one in race.related if one.role == "loaded by" and one.place.source]
+    behind = edit.rewrite.text.startswith("\n") and race.name == _OVERWRITTEN
+    return behind and bool(reads) and source.line_of(edit.rewrite.start) >= min(reads)
 
 
 def _goes_to(text: str, moved: SourceEdit, added: SourceEdit) -> bool:

@@ -66,6 +66,48 @@ __global__ void walk(const float* q, const float* scale, float* y, Dims p, int p
 """
 
 
+STENCIL = """\
+#define HALF 4
+template <typename T, int VDR, int QI>
+__device__ T total(const T* x, int n) {
+  T sum = 0;
+  for (int i = threadIdx.y; i < n; i += blockDim.y) sum += x[i];
+  const int first = threadIdx.x % (QI / VDR) * VDR;
+  return sum + x[first];
+}
+__global__ void stencil(const float* x, float* y, unsigned long long* mask, int* count, int nx, int group) {
+  __shared__ int seen[64];
+  float u[2];
+  for (int t = 0; t < nx; t += 16)
+    for (int k = 0; k < 16; ++k) {
+      const int i = t + k, g = (t + k) / group;
+      u[0] = x[i];
+      u[1] = x[i + HALF];
+      y[i] = i + 1 < nx ? x[i + 1] * u[1] : 0.0f;
+      if (i < nx) atomicAdd(&seen[g], 1);
+      count[i] = __popcll(mask[i]) + seen[u[0] > 0.0f];
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("int sum = 0", "T sum = 0"),
+        ("i += blockDim.x", "i += blockDim.y"),
+        ("% (QI / VDR);", "% (QI / VDR) * VDR;"),
+        ("g = t / group", "g = (t + k) / group"),
+        ("u[1] = x[i]", "u[1] = x[i + HALF]"),
+        ("? x[i - 1]", "? x[i + 1]"),
+        ("seen[g]++", "atomicAdd(&seen[g], 1)"),
+        ("__popc(", "__popcll("),
+    ],
+)
+def test_the_right_text_of_other_kernels_is_early(wrong: str, right: str) -> None:
+    assert place(STENCIL, wrong, right) < EARLY
+
+
 @pytest.mark.parametrize(
     ("wrong", "right"),
     [

@@ -109,3 +109,31 @@ def test_a_lambda_is_reached_by_the_call_that_it_is_an_argument_of(monkeypatch: 
     wrong = right.replace("late.at(col, k)", "late.at(row, k)")
     line = next(n for n, text in enumerate(wrong.split("\n"), 1) if text.startswith("  each("))
     assert words(right) in reached(wrong, monkeypatch, line, [line])
+
+
+def test_a_branch_of_which_the_compiler_knows_the_outcome_is_searched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It has no instruction, and so no line that ran; a branch in a function that did not run is left alone."""
+    other = "\n__device__ void unused(float* y, int n) { if (n + 1 < 4) y[0] = 1.0f; }\n"
+    tail = "  if (mode < 9) __threadfence();\n  C[row"
+    right = KERNEL.replace("  C[row", tail) + other
+    wrong = right.replace("mode < 9", "mode + 1 < 9")
+    store = STORE + 1
+    tried = reached(wrong, monkeypatch, store, [*range(18, STORE - 4), store])
+    assert words(right) in tried
+    assert words(wrong.replace("n + 1 < 4", "n < 4")) not in tried
+
+
+def test_what_names_in_a_macro_are_where_it_is_used_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = """\
+#define LOAD(i) (b[(i) * ldb])
+#define STAGE(k) tile[k] = LOAD(k)
+__global__ void f(const float* A, const float* B, float* tile, int strideA, int strideB, int ldb) {
+  const float* a = A + blockIdx.z * strideA;
+  const float* b = B + blockIdx.z * strideB;
+  STAGE(threadIdx.x);
+}
+"""
+    wrong = right.replace("B + blockIdx.z * strideB", "B + blockIdx.z * strideA")
+    assert words(right) in reached(wrong, monkeypatch, 6, [6])
