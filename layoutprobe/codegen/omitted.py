@@ -59,9 +59,10 @@ def _scaled_too(spot: Spot) -> Iterator[Rewrite]:
         return
     scaled = {spot.source.tokens[one.parts[0].first].text for one in spot.statements if _scales(spot, one)}
     lasting = _before_the_loop(spot)
-    others = [
+    sums = [
         one for one in sums_of(spot) if one not in scaled | {name} and one in spot.names and one in lasting
     ]
+    others = [one for one in sums if spot.names[one].sort != "pointer" or _sizes(spot, one)]
     for other in others[:_MOST]:
         for text in _times(spot, other, subscript, factor):
             yield replace(added(spot, text), rank=0.0 if sign == "*=" else 0.5)

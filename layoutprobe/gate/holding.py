@@ -54,8 +54,8 @@ class Held(Struct, frozen=True):
 
 def likeliest(found: Sequence[Held], case: KernelCase, usual: Work | None) -> list[Held]:
     """Those that are not doubted, if there are any: first what goes wrong nowhere, leaves no wave alone with the work
-    of others, and has no more to do than the kernel as it is, or else than another change. What makes up for a
-    mistake by doing more, as a tile that nothing is stored of, is not what was meant.
+    of others, and has no more to do than the kernel as it is, or else than another change; and then the likeliest.
+    What makes up for a mistake by doing more, as a tile that nothing is stored of, is not what was meant.
 
     Args:
         found: changes that hold.
@@ -67,7 +67,12 @@ def likeliest(found: Sequence[Held], case: KernelCase, usual: Work | None) -> li
     shared = max(min((one.longest for one in held), default=0), usual.longest if usual is not None else 0)
     return sorted(
         held,
-        key=lambda one: (len(one.unlisted), one.longest > _ALONE * shared, one.work > _MORE * least),
+        key=lambda one: (
+            len(one.unlisted),
+            one.longest > _ALONE * shared,
+            one.work > _MORE * least,
+            one.edit.rank,
+        ),
     )
 
 

@@ -18,8 +18,10 @@ CASE = cast("KernelCase", SimpleNamespace(sizes=({"M": 48},)))
 FINDING = Finding(Rule("numerics/wrong-values", "", "", ""), "C is wrong")
 
 
-def held(text: str, work: int, *, longest: int = 0, longer: bool = False, unlisted: int = 0) -> Held:
-    edit = SourceEdit(Path("kernel.hip"), Rewrite(0, 1, text, "names"), 0.0, FINDING)
+def held(
+    text: str, work: int, *, longest: int = 0, longer: bool = False, unlisted: int = 0, rank: float = 0.0
+) -> Held:
+    edit = SourceEdit(Path("kernel.hip"), Rewrite(0, 1, text, "names"), rank, FINDING)
     none = tuple(cast("Unlisted", None) for _ in range(unlisted))
     return Held(edit, none, longer, work=work, longest=longest)
 
@@ -41,6 +43,10 @@ def test_what_does_less_than_the_kernel_as_it_is_comes_before_nothing_for_that()
         "around it",
     ]
     assert leading(held("more", 1200), held("right", 1000), usual=usual) == ["right", "more"]
+
+
+def test_the_likeliest_leads_whenever_it_was_found() -> None:
+    assert leading(held("late", 1000, rank=3.0), held("likely", 1000, rank=2.5)) == ["likely", "late"]
 
 
 def test_what_leaves_one_wave_alone_with_the_work_comes_behind() -> None:
