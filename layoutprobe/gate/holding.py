@@ -45,11 +45,15 @@ class Held(Struct, frozen=True):
         others should; or has a loop go further, as more passes may do what is left out."""
         if self.longer or (self.in_loop and self.edit.rewrite.text.lstrip().startswith("+")):
             return True
-        extents = {value for size in case.sizes for value in size.values()}
+        extents = {value for size in case.sizes for value in size.values() if value > _SMALL}
         return any(
             int(number) in extents
             for number in re.findall(r"(?<![\w.])\d{1,9}\b(?!\.)", self.edit.rewrite.text)
         )
+
+
+_SMALL = 4
+"""Up to which numbers are what they are in any kernel, as one more and half of it."""
 
 
 def likeliest(found: Sequence[Held], case: KernelCase, usual: Work | None) -> list[Held]:

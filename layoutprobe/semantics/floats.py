@@ -48,6 +48,9 @@ def fma64(a: Array, b: Array, c: Array, scale: Array | int = 0) -> Array:
     Lanes in which an intermediate result overflows, or may be inexact because it is subnormal, are
     computed again with fractions.
     """
+    for symbol in (a, b, c) if isinstance(scale, int) and not scale else ():
+        if hasattr(symbol, "fused"):  # one of the native engine's, whose C rounds once by itself
+            return symbol.fused(a, b, c)
     a, b, c, scale = np.broadcast_arrays(a, b, c, scale)
     product = a * b
     split = 134217729.0  # 2**27 + 1, Veltkamp

@@ -29,7 +29,7 @@ PARTS = 6
 EACH = 1
 """Forms of each encoding of a mnemonic."""
 _NO_FORMS = ("s_wait", "s_nop", "s_barrier", "s_set", "s_call", "s_swappc", "v_nop")
-UNTRACED = frozenset({"v_fma_f64", "v_div_fmas_f64", "s_getpc"})
+UNTRACED = frozenset({"v_div_fmas_f64", "s_getpc"})
 """Rows that stay with numpy: they work lane by lane."""
 
 

@@ -147,6 +147,8 @@ void extend(const _Float16 *x, f32 *y, u64 n) { for (u64 j = 0; j < n; j++) y[j]
 void narrow(const f32 *x, _Float16 *y, u64 n) { for (u64 j = 0; j < n; j++) y[j] = (_Float16)x[j]; }
 void fused(const f32 *x, f32 *y, u64 n) {
   for (u64 j = 0; j < n; j++) *y++ = __builtin_fmaf(x[3*j], x[3*j+1], x[3*j+2]); }
+void doubles(const f64 *x, f64 *y, u64 n) {
+  for (u64 j = 0; j < n; j++) *y++ = __builtin_fma(x[3*j], x[3*j+1], x[3*j+2]); }
 """
 
 
@@ -193,6 +195,28 @@ def test_an_old_processor_rounds_a_fused_product_once() -> None:
     for (a, b, c), got in zip(x.tolist(), found.tolist(), strict=True):
         exact = Fraction(a) * Fraction(b) + Fraction(c)
         assert got == _nearest(exact), (a, b, c)
+
+
+@pytest.mark.parametrize("spread", [4, 60, 500, 1070])
+def test_an_old_processor_rounds_a_fused_product_of_doubles_once(spread: int) -> None:
+    """Against exact fractions: sums that cancel, that lie in the middle, subnormal ones, and such as overflow."""
+    rng = np.random.default_rng(spread)
+    count = 3000
+    with np.errstate(all="ignore"):
+        x = np.ldexp(rng.normal(size=(count, 3)), rng.integers(-spread, spread, (count, 3)))
+        x[::3, 2] = -(x[::3, 0] * x[::3, 1])
+        x[1::7, 2] = np.nextafter(-(x[1::7, 0] * x[1::7, 1]), 0)
+        x[2::5, :2] = rng.integers(-9, 9, x[2::5, :2].shape)
+        x[::11, 2] = x[::11, 2] * 2.0**-60
+    x[np.isinf(x)] = 1.0
+    found = _called("doubles", np.ascontiguousarray(x), np.zeros(count, np.float64))
+    for (a, b, c), got in zip(x.tolist(), found.tolist(), strict=True):
+        exact = Fraction(a) * Fraction(b) + Fraction(c)
+        try:
+            right = float(exact)
+        except OverflowError:
+            right = math.inf if exact > 0 else -math.inf
+        assert got == right, (a, b, c)
 
 
 def _nearest(exact: Fraction) -> float:

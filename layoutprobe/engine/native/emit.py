@@ -308,6 +308,10 @@ def _count(e: Emitter, node: Node, a: str) -> str:
     return _convert(e, f"__builtin_elementwise_popcount({a})", "u8", node.wide)
 
 
+def _fused(e: Emitter, node: Node, a: str, b: str, c: str) -> str:
+    return f"__builtin_{'elementwise_' if node.wide else ''}fma({a}, {b}, {c})"
+
+
 def _by_f64(function: str, takes: tuple[str, ...]) -> Rule:
     """frexp and ldexp, which `numbers.h` has for vectors of f64."""
 
@@ -336,7 +340,7 @@ _RULES: dict[str, Rule] = {
     "bitwise_count": _count, "isnan": _class("{m} > {inf}"), "isinf": _class("{m} == {inf}"),
     "isfinite": _class("{m} < {inf}"), "signbit": _class("{raw} > {most}"),
     "frexp0": _by_f64("frexp0", ("f64",)), "frexp1": _by_f64("frexp1", ("f64",)),
-    "ldexp": _by_f64("ldexp_", ("f64", "i32")),
+    "ldexp": _by_f64("ldexp_", ("f64", "i32")), "fused": _fused,
     **{ufunc: _elementwise(name) for ufunc, name in _ELEMENTWISE.items()},
 }  # fmt: skip
 _HALVES = {*_INFIX, *_COMPARE, *_ELEMENTWISE, "minimum", "maximum", "fmin", "fmax", "reciprocal", "remainder"}

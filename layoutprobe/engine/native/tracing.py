@@ -99,6 +99,11 @@ class Node(NDArrayOperatorsMixin):
             raise UntraceableError("a view of another width")
         return Node("view", (self,), dtype, self.wide)
 
+    def fused(self, *given: Any) -> Node:
+        """A product of two f64 and a sum, rounded once: numpy has no ufunc for it."""
+        operands = tuple(cast(_node(x), np.float64) for x in given)
+        return Node("fused", operands, np.float64, any(o.wide for o in operands))
+
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method != "__call__" or kwargs:
             raise UntraceableError(f"{ufunc.__name__}.{method} {', '.join(kwargs)}")

@@ -27,5 +27,54 @@ SOFT f32 fmaf(f32 a, f32 b, f32 c) {
   if (lost == lost && lost != 0 && !(bits_ & 1)) bits_ += ((lost > 0) == (s > 0)) ? 1 : -1;
   return (f32)AS(f64, bits_);
 }
+// In integers: both addends as whole numbers of one unit, with a last bit for what is below that. The product has at
+// least 105 bits, so that what is shifted out is far below what is rounded.
+SOFT u64 soft_whole(f64 x, i32 *unit) {
+  u64 u = AS(u64, x), field = u >> 52 & 0x7ff, whole = u & 0xfffffffffffffull;
+  *unit = (field ? (i32)field : 1) - 1075;
+  if (field) return whole | 1ull << 52;
+  for (; whole >> 52 == 0; whole <<= 1) --*unit;
+  return whole;
+}
+SOFT f64 soft_number(unsigned __int128 whole, i32 unit, u64 sign) {
+  i32 count = whole >> 64 ? 128 - __builtin_clzll((u64)(whole >> 64)) : 64 - __builtin_clzll((u64)whole), gone = count - 53;
+  if (gone < -1074 - unit) gone = -1074 - unit;
+  u64 kept;
+  if (gone > 0) {
+    unsigned __int128 half = gone <= 127 ? (unsigned __int128)1 << (gone - 1) : 0, rest = whole & (2 * half - 1);
+    if (gone > 127) return AS(f64, sign);
+    kept = (u64)(whole >> gone);
+    kept += rest > half || (rest == half && (kept & 1));
+  } else {
+    kept = (u64)whole << -gone;
+  }
+  // What was rounded up to the next power of two has its bit in the exponent's field, as it should.
+  u64 field = (u64)(unit + gone + 1074);
+  u64 number = kept >> 52 ? (field << 52) + kept : kept;
+  return AS(f64, sign | (number >> 52 >= 0x7ff || unit + gone + 1074 >= 0x7ff ? 0x7ffull << 52 : number));
+}
+SOFT f64 fma(f64 a, f64 b, f64 c) {
+  u64 ua = AS(u64, a), ub = AS(u64, b), uc = AS(u64, c), most = 0x7ffull << 52, none = ~(1ull << 63);
+  if ((ua & most) == most || (ub & most) == most || (uc & most) == most || !(ua & none) || !(ub & none)) return a * b + c;
+  if (!(uc & none)) return a * b;
+  i32 at, bt, ct;
+  unsigned __int128 product = (unsigned __int128)soft_whole(a, &at) * soft_whole(b, &bt), added = soft_whole(c, &ct);
+  i32 unit = at + bt, up = ct - unit;
+  if (up > 73) {
+    i32 down = up - 73;
+    b1 rest = down < 127 ? (product & (((unsigned __int128)1 << down) - 1)) != 0 : 1;
+    product = (down < 127 ? product >> down : 0) | rest, added <<= 73, unit = ct - 73;
+  } else if (up >= 0) {
+    added <<= up;
+  } else {
+    i32 left = -up < 20 ? -up : 20, down = -up - left;
+    b1 rest = down < 127 ? (added & (((unsigned __int128)1 << down) - 1)) != 0 : 1;
+    product <<= left, unit -= left, added = (down < 127 ? added >> down : 0) | rest;
+  }
+  u64 sign = (ua ^ ub) >> 63 << 63, other = uc >> 63 << 63;
+  if (sign == other) return soft_number(product + added, unit, sign);
+  if (product == added) return 0;
+  return product > added ? soft_number(product - added, unit, sign) : soft_number(added - product, unit, other);
+}
 #undef SOFT
 #endif
