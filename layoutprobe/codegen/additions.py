@@ -424,6 +424,7 @@ def barriers(spot: Spot) -> Iterator[Rewrite]:
         if source.tokens[i].text in _LESSER and source.tokens[i + 1].text == "(":
             yield spot.replace(i, source.partner[i + 1] + 1, BARRIER.rstrip(";"), "barriers")
     first, last = spot.within.start, min(spot.within.stop, len(source.tokens) - 1)
+    last = source.partner.get(last, last) if source.is_block(last) else last
     for _ in range(_BLOCKS):
         if not inside.start < first:
             return

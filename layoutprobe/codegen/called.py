@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import combinations, pairwise
@@ -19,7 +20,9 @@ _MOST = 6
 
 
 def called(spot: Spot) -> Iterator[Rewrite]:
-    """Another function that takes as many arguments: `n * groups()` for `n * words()`; those beside it first."""
+    """Another function that takes as many arguments: `n * groups()` for `n * words()`; those beside it first. And the
+    same one of another object: `block.size()` for `warp.size()`."""
+    yield from _of_other_objects(spot)
     for name, opened in spot.source.calls(spot.within):
         count = len(spot.source.parts(opened))
         known = {
@@ -30,6 +33,18 @@ def called(spot: Spot) -> Iterator[Rewrite]:
         others = [one for one in known if one != name]
         others.sort(key=lambda one: (not alike(name, one), abs(known[one] - known[name])))
         yield from (spot.replace(opened - 1, opened, one, "called") for one in others[:_MOST])
+
+
+def _of_other_objects(spot: Spot) -> Iterator[Rewrite]:
+    tokens = spot.source.tokens
+    for name, opened in spot.source.calls(spot.within):
+        of_object = opened > 2 and tokens[opened - 1].text == name and tokens[opened - 2].text in (".", "->")
+        if not of_object or tokens[opened - 3].kind != "name":
+            continue
+        sign, own = tokens[opened - 2].text, tokens[opened - 3].text
+        others = re.findall(rf"(?<![\w.>])(\w+){re.escape(sign)}{name}\s*\(", spot.body)
+        for other in dict.fromkeys(one for one in others if one != own):
+            yield spot.replace(opened - 3, opened - 2, other, "called")
 
 
 @lru_cache(maxsize=32)

@@ -88,6 +88,16 @@ __global__ void stencil(const float* x, float* y, unsigned long long* mask, int*
       count[i] = __popcll(mask[i]) + seen[u[0] > 0.0f];
     }
 }
+__global__ void scan(int* out, Block block, Warp warp) {
+  __shared__ int base;
+  for (int i = block.rank(); i < 99; i += block.size()) {
+    if (block.rank() == block.size() - 1) base = warp.rank() + warp.size();
+    if (i < 50) {
+      out[i] = base;
+    }
+    __syncthreads();
+  }
+}
 """
 
 
@@ -102,6 +112,7 @@ __global__ void stencil(const float* x, float* y, unsigned long long* mask, int*
         ("? x[i - 1]", "? x[i + 1]"),
         ("seen[g]++", "atomicAdd(&seen[g], 1)"),
         ("__popc(", "__popcll("),
+        ("block.rank() == warp.size()", "block.rank() == block.size()"),
     ],
 )
 def test_the_right_text_of_other_kernels_is_early(wrong: str, right: str) -> None:
@@ -152,6 +163,12 @@ def test_an_index_function_of_others_is_offered_for_a_plain_number() -> None:
         "__device__ void put(Tile& t, float4 v, int id) { t.cell[t.slot(id / t.CHUNKS, id % t.CHUNKS)] = v; }\n"
     )
     assert place(text, "t.cell[id] = v", "t.cell[t.slot(id / t.CHUNKS, id % t.CHUNKS)] = v") < EARLY
+
+
+def test_a_barrier_is_offered_behind_the_block_of_a_branch() -> None:
+    mistaken = STENCIL.replace("\n    __syncthreads();\n  }\n}", "\n  }\n}")
+    spot = spot_of(mistaken, mistaken.index("if (i < 50)"))
+    assert words(STENCIL) in [words(one.apply(mistaken)) for one in offered(spot)][:EARLY]
 
 
 def test_an_atomic_addition_takes_the_pointer_that_is_stored_through() -> None:
