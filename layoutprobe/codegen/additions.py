@@ -96,7 +96,7 @@ def lacking(spot: Spot) -> Iterator[Rewrite]:
                 yield from _divided(spot, name)
     own = {one.text for one in spot.scope.operands if one.first in spot.within}
     uses = Counter(one.text for one in spot.scope.operands)
-    for name in dict.fromkeys(_divisors(spot)):
+    for name in [one for one in dict.fromkeys(_divisors(spot)) if one in names]:
         yield from _added(spot, "*", name, 0.8)
     usual = list[tuple[float, str, str]]()
     for sign, kind, assigned in (("*", "product", "*="), ("+", "sum", "+=")):
@@ -371,6 +371,7 @@ def steps(spot: Spot) -> Iterator[Rewrite]:
     """A step of the reference behind a value: `(word >> 4 & 15) + 1`."""
     values = [piece.parts[1] for piece in spot.pieces if piece.kind == "assignment" and len(piece.parts) == 2]
     values += [node.parts[0] for node in spot.tree.walk() if node.kind == "group" and len(node.parts) == 1]
+    values += [part for node in spot.tree.walk() if node.kind == "choice" for part in node.parts[1:]]
     if spot.source.tokens[spot.within.start].text == "return":
         values.append(spot.tree)
     for value in values:

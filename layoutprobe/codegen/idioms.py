@@ -247,7 +247,7 @@ def atomic(spot: Spot) -> Iterator[Rewrite]:
             text = f"atomicAdd({address}, {spot.text(added)})"
             yield spot.replace(at, added.last, text, "atomic")
     tokens, first, last = spot.source.tokens, spot.within.start, spot.within.stop - 1
-    while tokens[first].text in ("if", "for", "while") and first + 1 in spot.source.partner:
+    while first < last and tokens[first].text in ("if", "for", "while") and first + 1 in spot.source.partner:
         first = spot.source.partner[first + 1] + 1
     if first + 1 < last and tokens[last].text == "++" and tokens[last - 1].text == "]":
         yield spot.replace(first, last + 1, f"atomicAdd(&{spot.source.slice(first, last)}, 1)", "atomic")

@@ -303,7 +303,9 @@ _MOST_OF_A_KIND = 80
 
 
 def rewrites(spot: Spot, kind: str) -> list[Rewrite]:
-    """All changes of a kind, with their ranks."""
+    """All changes of a kind, with their ranks; none of a statement without words, as a macro's body may have."""
+    if not spot.within:
+        return []
     one_of = KINDS[kind]
     found = list(islice(_apart(spot, one_of.make(spot), kind), _MOST_OF_A_KIND))
     ranked = [replace(one, rank=one.rank + one_of.first + nth * one_of.next) for nth, one in enumerate(found)]

@@ -298,15 +298,31 @@ def _alike(spot: Spot, text: str) -> Iterator[str]:
 
 
 def _sizes_of(spot: Spot, name: str) -> Iterator[str]:
-    """What bounds an index by its name, and by what it begins with: n and N, col and cols, row = m0 + ... and m."""
+    """What bounds an index by its name, and by what it begins with: n and N, col and cols, row and endRow,
+    row = m0 + ... and m."""
     begins = re.search(rf"\b{re.escape(name)}\s*=\s*([A-Za-z])0\b", spot.source.text)
-    for size in spot.names:
-        if (
-            size != name
-            and size.lower() in (name.lower(), f"{name}s".lower(), begins[1].lower() if begins else "")
-            and spot.names[size].sort == "integer"
-        ):
+    plain = name.lower().replace("_", "")
+    known = {form.format(plain) for form in _BOUNDS} | ({begins[1].lower()} if begins else set())
+    for size, one in spot.names.items():
+        if size != name and size.lower().replace("_", "") in known and one.sort == "integer":
             yield size
+
+
+_BOUNDS = (
+    "{}",
+    "{}s",
+    "end{}",
+    "{}end",
+    "num{}s",
+    "n{}s",
+    "max{}",
+    "{}max",
+    "{}limit",
+    "{}count",
+    "last{}",
+    "{}bound",
+)
+"""What an index's bound is called."""
 
 
 def _conditions(spot: Spot, tree: Node) -> Iterator[str]:

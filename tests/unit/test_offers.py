@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from msgspec.structs import replace
 from unit.test_rewrites import spot_of, words
 
-from layoutprobe.codegen.expressions import Rewrite
-from layoutprobe.codegen.rewrites import offered
+from layoutprobe.codegen.expressions import Rewrite, Spot
+from layoutprobe.codegen.macros import macros
+from layoutprobe.codegen.rewrites import KINDS, offered, rewrites
+from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.wording import worded
 
 EARLY = 40
@@ -169,6 +174,32 @@ def test_a_barrier_is_offered_behind_the_block_of_a_branch() -> None:
     mistaken = STENCIL.replace("\n    __syncthreads();\n  }\n}", "\n  }\n}")
     spot = spot_of(mistaken, mistaken.index("if (i < 50)"))
     assert words(STENCIL) in [words(one.apply(mistaken)) for one in offered(spot)][:EARLY]
+
+
+def test_a_bound_is_known_by_its_name() -> None:
+    head = "__global__ void f(float* y, int row, int col, int endRow)"
+    text = f"{head} {{ if (col < 8 && row < endRow) y[row * 8 + col] = 0; }}"
+    assert place(text, "col < 8)", "col < 8 && row < endRow)") < EARLY
+
+
+def test_a_step_of_the_reference_is_offered_on_one_branch() -> None:
+    text = "float f(float x) { return x > 0.f ? x + 1 : expf(x); }"
+    mistaken = text.replace("x + 1", "x")
+    spot = replace(spot_of(mistaken, mistaken.index("return")), steps=("+ 1",))
+    assert words(text) in [words(one.apply(mistaken)) for one in rewrites(spot, "steps")]
+
+
+@pytest.mark.parametrize("name", ["macros.cu", "conv.hip", "linear.hip"])
+def test_every_kind_takes_every_statement(name: str) -> None:
+    """Also those of macros, which begin and end anywhere."""
+    text = (Path(__file__).parents[1] / "strangers" / name).read_text()
+    source = Source(text)
+    for one, outer in ((source, ()), *((m.body, tuple((p, "") for p in m.parameters)) for m in macros(text))):
+        every = {one.around(i) for i in range(0, len(one.tokens), 7)} | {*one.statements(0, len(one.tokens))}
+        for within in every:
+            spot = Spot(one, within, [source], ("M", "N"), told=(32,), outer=outer, steps=("+ 1",))
+            for kind in KINDS:
+                assert all(change.kind == kind for change in rewrites(spot, kind))
 
 
 def test_an_atomic_addition_takes_the_pointer_that_is_stored_through() -> None:
