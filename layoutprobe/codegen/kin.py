@@ -85,8 +85,15 @@ def words(spot: Spot) -> Iterator[Rewrite]:
 
 
 def types(spot: Spot) -> Iterator[Rewrite]:
-    """Another type of a sum: `T sum = 0` and `float sum = 0` for `int sum = 0`."""
+    """Another type of a sum: `T sum = 0` and `float sum = 0` for `int sum = 0`; and of what is no whole number."""
     tokens, sums = spot.source.tokens, set(sums_of(spot))
+    for piece in spot.pieces:
+        name = piece.parts[0].last - 1 if piece.kind == "assignment" else 0
+        if name > 0 and name in declared_in(spot.source) and tokens[name - 1].text in _WHOLE_NUMBERS:
+            value = piece.parts[-1]
+            real = any(_REAL.fullmatch(tokens[i].text) for i in range(value.first, value.last))
+            if (real or "real" in spot.sorts(value)) and value.kind not in ("comparison", "all", "any"):
+                yield replace(spot.replace(name - 1, name, "float", "types"), rank=-0.6)
     head = spot.source.slice(spot.function.start, min(spot.function.start + _HEAD, spot.function.stop))
     given = re.findall(r"\b(?:typename|class) (\w+)", head)
     for i in spot.within[1:]:
@@ -95,6 +102,8 @@ def types(spot: Spot) -> Iterator[Rewrite]:
             yield from (spot.replace(i - 1, i, text, "types") for text in others)
 
 
+_WHOLE_NUMBERS = ("int", "unsigned", "long", "int32_t", "uint32_t")
+_REAL = re.compile(r"\d+\.\d*f?|\.\d+f?")
 _HEAD = 40
 """Words of a function that say what a template is of."""
 _NUMBERS = ("float", "double", "int", "_Float16")

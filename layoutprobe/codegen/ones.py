@@ -46,13 +46,17 @@ def _name(spot: Spot, call: Node) -> str:
 
 
 def quotients(spot: Spot) -> Iterator[Rewrite]:
-    """`lane % 32` for `lane / SLOTS`: the other part of a number, by what else the file divides by."""
+    """`lane % 32` for `lane / SLOTS`: the other part of a number, by what else the file divides by; `word * 8 / n` for
+    `word / n`, where what is divided is counted in other units elsewhere."""
     for node in spot.tree.walk():
         if node.kind != "product" or len(node.parts) != _SIDES or spot.operator(node, 1) not in ("/", "%"):
             continue
         if spot.sorts(node.parts[0]) != {"integer"}:
             continue
         number, by = spot.text(node.parts[0]), spot.text(node.parts[1])
+        for nth, unit in enumerate(_units(spot, number)):
+            one = spot.behind(node.parts[0].last - 1, f" * {unit}", "quotients")
+            yield replace(one, rank=0.1 * nth - 0.4)
         sign = spot.operator(node, 1)
         signs = ("/", "%") if sign == "%" else ("%", "/")
         for nth, other in enumerate(_divisors(spot, number, by)):
@@ -60,6 +64,14 @@ def quotients(spot: Spot) -> Iterator[Rewrite]:
                 text = f"{spot.source.slice(spot.start(node), node.parts[0].last)} {new} {other}"
                 one = spot.replace(spot.start(node), node.last, text, "quotients")
                 yield replace(one, rank=0.15 * nth + 0.1 * late)
+
+
+def _units(spot: Spot, number: str) -> list[str]:
+    """By what a name is multiplied elsewhere in the function."""
+    if not number.isidentifier():
+        return []
+    found = re.findall(rf"(?<![\w.]){number}\s*\*\s*([A-Za-z_]\w*|\d+)\b(?![\w.(])", spot.body)
+    return [text for text in dict.fromkeys(found) if text in spot.names or text.isdecimal()][:_MOST]
 
 
 def _divisors(spot: Spot, number: str, by: str) -> list[str]:

@@ -39,8 +39,12 @@ def weights(spot: Spot) -> Iterator[Rewrite]:
                 text = _times(one[0], x) + middle + _times(other[0], y)
                 exchanged = (x, y) == (other[1], one[1])
                 rank = 0.3 if exchanged else 2.0 if one[1] and other[1] else 3.0
-                if _is_part_of_lane(other[0]) and {(x, y), (one[1], other[1])} <= _ROWS:
-                    rank = 0.0 if (y or other[1]) == "8" else 0.2
+                for part, mine, its in (
+                    (other[0], (x, y), (one[1], other[1])),
+                    (one[0], (y, x), (other[1], one[1])),
+                ):
+                    if _is_part_of_lane(part) and {mine, its} <= _ROWS:
+                        rank = 0.0 if (mine[1] or its[1]) == "8" else 0.2
                 found.append(replace(spot.replace(a, d, text, "weights"), rank=rank))
             for v, u in ((other, one), (one, other)):
                 if u[1] and not v[1]:

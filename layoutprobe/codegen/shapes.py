@@ -70,9 +70,19 @@ def _untested(spot: Spot) -> Iterator[Rewrite]:
 
 
 def turned(spot: Spot) -> Iterator[Rewrite]:
-    """`a - b` for `b - a`, and so with quotients: which of the two is meant is easily mistaken."""
+    """`a - b` for `b - a`, and so with quotients: which of the two is meant is easily mistaken. And `a - b + c` for
+    `a + b - c`."""
     source, tokens = spot.source, spot.source.tokens
     for node in spot.tree.walk():
+        signs = [spot.operator(node, nth) for nth in range(1, len(node.parts))] if node.kind == "sum" else []
+        if set(signs) == {"+", "-"}:
+            other = {"+": "-", "-": "+"}
+            rest = (
+                f" {other[sign]} {spot.text(part)}" for sign, part in zip(signs, node.parts[1:], strict=True)
+            )
+            first = spot.start(node)
+            text = source.slice(first, node.parts[0].last) + "".join(rest)
+            yield replace(spot.replace(first, node.last, text, "turned"), rank=0.2)
         for nth in range(1, len(node.parts)) if node.kind in ("sum", "product") else ():
             if spot.operator(node, nth) not in ("-", "/", "%"):
                 continue
@@ -81,6 +91,9 @@ def turned(spot: Spot) -> Iterator[Rewrite]:
             sign = source.text[tokens[one.last - 1].end : tokens[other.first].start]
             text = f"{spot.text(other)}{sign}{source.slice(first, one.last)}"
             yield spot.replace(first, other.last, text, "turned")
+
+
+_OPPOSITE = {"+": "-", "-": "+"}
 
 
 def gone(spot: Spot) -> Iterator[Rewrite]:

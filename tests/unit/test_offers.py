@@ -88,8 +88,11 @@ __global__ void stencil(const float* x, float* y, unsigned long long* mask, int*
       const int i = t + k, g = (t + k) / group;
       u[0] = x[i];
       u[1] = x[i + HALF];
-      y[i] = i + 1 < nx ? x[i + 1] * u[1] : 0.0f;
+      y[i] = i + 1 < nx ? x[i + 1] * u[1] : x[k * 8];
       if (i < nx) atomicAdd(&seen[g], 1);
+      const float slope = 0.25f;
+      const int t = i + HALF - k, block = k * 8 / group, row = t * 16 + (k / 16) + 2 * i;
+      count[k] = block + row + t + static_cast<int>(slope);
       count[i] = __popcll(mask[i]) + seen[u[0] > 0.0f];
     }
 }
@@ -117,6 +120,10 @@ __global__ void scan(int* out, Block block, Warp warp) {
         ("? x[i - 1]", "? x[i + 1]"),
         ("seen[g]++", "atomicAdd(&seen[g], 1)"),
         ("__popc(", "__popcll("),
+        ("int slope", "float slope"),
+        ("i - HALF + k", "i + HALF - k"),
+        ("block = k / group", "block = k * 8 / group"),
+        ("(k / 16) * 8 + i", "(k / 16) + 2 * i"),
         ("block.rank() == warp.size()", "block.rank() == block.size()"),
     ],
 )
