@@ -77,7 +77,11 @@ def words(spot: Spot) -> Iterator[Rewrite]:
                 whole = tokens[i].text in _COORDINATES and tokens[i - 1].text in ("=", "+=")
                 whole |= tokens[i].text in ("true", "false") and _of_builtin(spot.source, i)
                 others = (text for text in kin if text != tokens[i].text)
-                likely = (tokens[i].text == "=" and _is_cleared(spot, i)) or _may_be_negative(spot, i)
+                likely = (
+                    f"{tokens[i].text}ll" in kin
+                    or (tokens[i].text == "=" and _is_cleared(spot, i))
+                    or _may_be_negative(spot, i)
+                )
                 rank = -_LIKELY if likely else -_WHOLE * whole
                 yield from (replace(spot.replace(i, i + 1, text, "words"), rank=rank) for text in others)
     if tokens[spot.within.start].text == "if":

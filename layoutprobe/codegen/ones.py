@@ -46,7 +46,7 @@ def _name(spot: Spot, call: Node) -> str:
 
 
 def quotients(spot: Spot) -> Iterator[Rewrite]:
-    """`lane % 32` for `lane / SLOTS`: the other part of a number, by what else the file divides by; `word * 8 / n` for
+    """`lane % 32` for `lane / SLOTS`: the other part of a number, by what else is divided by; `word * 8 / n` for
     `word / n`, where what is divided is counted in other units elsewhere."""
     for node in spot.tree.walk():
         if node.kind != "product" or len(node.parts) != _SIDES or spot.operator(node, 1) not in ("/", "%"):

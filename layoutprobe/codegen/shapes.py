@@ -76,10 +76,8 @@ def turned(spot: Spot) -> Iterator[Rewrite]:
     for node in spot.tree.walk():
         signs = [spot.operator(node, nth) for nth in range(1, len(node.parts))] if node.kind == "sum" else []
         if set(signs) == {"+", "-"}:
-            other = {"+": "-", "-": "+"}
-            rest = (
-                f" {other[sign]} {spot.text(part)}" for sign, part in zip(signs, node.parts[1:], strict=True)
-            )
+            pairs = zip(signs, node.parts[1:], strict=True)
+            rest = (f" {_OPPOSITE[sign]} {spot.text(part)}" for sign, part in pairs)
             first = spot.start(node)
             text = source.slice(first, node.parts[0].last) + "".join(rest)
             yield replace(spot.replace(first, node.last, text, "turned"), rank=0.2)
