@@ -23,6 +23,7 @@ from layoutprobe.gate.ordering import ordering
 from layoutprobe.gate.plan import SIZES
 from layoutprobe.gate.tally import Tally
 from layoutprobe.gate.trying import Mended, Trials
+from layoutprobe.observe.happens_before import is_of_card
 from layoutprobe.place import Place
 from layoutprobe.report.finding import Finding, Related, Role
 from layoutprobe.report.gate import CheckResult
@@ -125,10 +126,7 @@ def trials_of(
 def _orders_workgroups(tally: Tally) -> bool:
     """Whether workgroups may have an order: then a wrong one is what stores that meet most often come of."""
     insts = tally.load_insts().values()
-    return any("atomic" in inst.name or inst.name.startswith(_FENCES) for inst in insts)
-
-
-_FENCES = ("buffer_gl", "buffer_inv", "buffer_wb", "global_inv", "global_wb")
+    return any("atomic" in inst.name or is_of_card(inst) for inst in insts)
 
 
 def _disordered(results: Sequence[CheckResult], meeting: Sequence[str]) -> bool:

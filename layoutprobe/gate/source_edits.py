@@ -349,6 +349,7 @@ _ORDERS: Sequence[tuple[str, tuple[str, ...]]] = (
     ("numerics/wrong-factor", ("factors", "swap")),
     ("numerics/wrong-epilogue", ("factors", "swap")),
     ("numerics/input-taken-otherwise", ("numbers", "operators", "names", "swap")),
+    ("epilogue/never-written", ("clamps", "rounding", "operators", "names", "numbers")),
     ("epilogue/written-twice", ("atomic", "names", "terms", "numbers")),
     ("epilogue/leading-dimension", ("scalars", "names", "terms")),
     ("epilogue/batch-stride", ("scalars", "names", "terms")),

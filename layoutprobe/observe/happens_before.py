@@ -53,6 +53,13 @@ def effects(inst: Inst, counting: Counting) -> tuple[str | int, ...]:
     return _VIA.get(inst.name, ())
 
 
+def is_of_card(inst: Inst) -> bool:
+    """Whether a fence is for other workgroups: that of a barrier is for its own."""
+    if inst.name in ("global_inv", "global_wb"):
+        return bool(inst.mods.get("scope", 0) >= _AGENT)
+    return SHARED in _VIA.get(inst.name, ()) or inst.name.startswith("buffer_wb")
+
+
 def coherent(load: Inst) -> bool:
     """A load that takes its value from behind the caches, as the wait for a flag does."""
     if "scope" in load.mods:

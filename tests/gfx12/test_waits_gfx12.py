@@ -15,6 +15,8 @@ from layoutprobe.backends.base import Buffer
 from layoutprobe.checks import waits
 from layoutprobe.codeobj.elf import load
 from layoutprobe.codeobj.model import CodeObject
+from layoutprobe.isa.store import load_instructions
+from layoutprobe.observe.happens_before import is_of_card
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.toolchain.compile import assemble, compile_hip
 
@@ -152,3 +154,20 @@ def test_every_wait_of_a_compiled_gemm_is_needed() -> None:
         # Loads of global memory are also waited for where a barrier releases them, though none is used there.
         spare = re.match(r"(?:\t\.loc.*\n)*\ts_barrier_signal", rest) and match[1] == "load"
         assert gemm(assembly[: match.start()] + rest).status == ("holds" if spare else "finding"), match[0]
+
+
+@pytest.mark.parametrize(
+    ("target", "fence", "of_card"),
+    [
+        ("gfx1200", "global_inv scope:SCOPE_SE", False),
+        ("gfx1200", "global_inv scope:SCOPE_DEV", True),
+        ("gfx1200", "global_wb scope:SCOPE_SYS", True),
+        ("gfx1151", "buffer_gl0_inv", False),
+        ("gfx1151", "buffer_gl1_inv", True),
+    ],
+)
+def test_the_fence_of_a_barrier_is_for_its_own_workgroup(target: str, fence: str, of_card: bool) -> None:
+    """So that a kernel with barriers alone is not one whose workgroups wait for each other."""
+    code = scaffolded(f"  {fence}", target=target)
+    insts = load_instructions(code, code.kernel("k")).values()
+    assert any(is_of_card(inst) for inst in insts) is of_card
