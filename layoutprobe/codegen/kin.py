@@ -119,7 +119,9 @@ def _is_cleared(spot: Spot, i: int) -> bool:
     while first and tokens[first - 1].text in ("]", ")"):
         first = spot.source.partner.get(first - 1, 0)
     name = re.escape(tokens[first - 1].text)
-    zeros = rf"\b{name}\b[\w\[\] ]*= *(?:[A-Za-z_]\w*(?:\(\))? *)?(?:\{{[0.f, ]*\}}|0(?:\.0*f?)? *[;,])"
+    zeros = (
+        rf"\b{name}\b[\w\[\] ]{{0,40}}= *(?:[A-Za-z_]\w*(?:\(\))? *)?(?:\{{[0.f, ]*\}}|0(?:\.0*f?)? *[;,])"
+    )
     return first < i and re.search(zeros, spot.source.text) is not None
 
 
