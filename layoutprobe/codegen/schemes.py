@@ -76,6 +76,7 @@ def _objects(spot: Spot, opened: int) -> Iterator[str]:
 
 
 _MULTIPLIES = re.compile(
-    r"\b(\w+)\(\s*(?:const )?\w+ (\w+)\s*,\s*(?:const )?\w+ \w+\s*\)[^{};]{0,40}\{\s*return\s+\2 \* (\w+) \+ [^;]{0,200}\^"
+    r"\b(\w+)\(\s*(?:const )?\w+ (\w+)\s*,\s*(?:const )?\w+ \w+\s*\)[^{};]{0,40}"
+    r"\{\s*return\s+\2 \* (\w+) \+ [^;]{0,200}\^"
 )
 """A function of a row and a column whose value is row * PITCH + something with an exclusive or."""
