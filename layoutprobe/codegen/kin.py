@@ -11,7 +11,7 @@ from layoutprobe.codegen.declarations import declared_in
 from layoutprobe.codegen.expressions import Rewrite, Spot
 from layoutprobe.codegen.omitted import sums_of
 from layoutprobe.codegen.statements import Source
-from layoutprobe.codegen.tree import template_end
+from layoutprobe.codegen.tree import Node, template_end
 
 
 def operators(spot: Spot) -> Iterator[Rewrite]:
@@ -92,18 +92,33 @@ def types(spot: Spot) -> Iterator[Rewrite]:
     """Another type of a sum: `T sum = 0` and `float sum = 0` for `int sum = 0`; and of what is no whole number."""
     tokens, sums = spot.source.tokens, set(sums_of(spot))
     for piece in spot.pieces:
-        name = piece.parts[0].last - 1 if piece.kind == "assignment" else 0
-        if name > 0 and name in declared_in(spot.source) and tokens[name - 1].text in _WHOLE_NUMBERS:
-            value = piece.parts[-1]
-            real = any(_REAL.fullmatch(tokens[i].text) for i in range(value.first, value.last))
-            if (real or "real" in spot.sorts(value)) and value.kind not in ("comparison", "all", "any"):
-                yield replace(spot.replace(name - 1, name, "float", "types"), rank=-0.6)
+        assigned = spot.assignment(piece)
+        name = assigned[1].last - 1 if assigned is not None else 0
+        if (
+            assigned is not None
+            and name in declared_in(spot.source)
+            and tokens[name - 1].text in _WHOLE_NUMBERS
+        ):
+            late = _is_real(spot, tokens[name].text, assigned[2])
+            if late is not None:
+                yield replace(spot.replace(name - 1, name, "float", "types"), rank=late)
     head = spot.source.slice(spot.function.start, min(spot.function.start + _HEAD, spot.function.stop))
     given = re.findall(r"\b(?:typename|class) (\w+)", head)
     for i in spot.within[1:]:
         if i in declared_in(spot.source) and tokens[i].text in sums and tokens[i - 1].text in _NUMBERS:
             others = [text for text in (*given, *_NUMBERS) if text != tokens[i - 1].text]
             yield from (spot.replace(i - 1, i, text, "types") for text in others)
+
+
+def _is_real(spot: Spot, name: str, value: Node) -> float | None:
+    """How unlikely it is that a name with this value is no whole number: it is none, or an array's element comes there
+    later; None where nothing says so."""
+    words = spot.source.tokens[value.first : value.last]
+    real = any(_REAL.fullmatch(word.text) for word in words) or "real" in spot.sorts(value)
+    if real and value.kind not in ("comparison", "all", "any"):
+        return -0.6
+    later = rf"\b{re.escape(name)} = [^;]{{0,80}}\["
+    return 0.4 if spot.text(value) == "0" and re.search(later, spot.body) else None
 
 
 _WHOLE_NUMBERS = ("int", "unsigned", "long", "int32_t", "uint32_t")

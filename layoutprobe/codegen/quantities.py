@@ -113,12 +113,31 @@ def numbers(spot: Spot) -> Iterator[Rewrite]:
         tokens[i].text for i in function_around(spot.source, spot.within.start) if is_whole(tokens[i])
     )
     common = [int(text) for text, _ in near.most_common(_MOST_NUMBERS)]
+    first = _first_distance(spot)
+    yield from (
+        replace(spot.replace(first, first + 1, far, "numbers"), rank=-1.5) for far in _FARTHEST if first
+    )
     for i in spot.within:
         if is_whole(tokens[i]) and not _is_modifier(spot, i):
             value = int(tokens[i].text)
             for other in dict.fromkeys((*_scales(value), value + 1, value - 1, *common, value * 4)):
                 if other >= 0 and other != value:
                     yield spot.replace(i, i + 1, str(other), "numbers")
+
+
+def _first_distance(spot: Spot) -> int:
+    """The number with which a loop begins that exchanges values between lanes and halves how far; 0 for none."""
+    source, tokens = spot.source, spot.source.tokens
+    behind = source.slice(spot.within.start, min(spot.within.stop + _BODY, len(tokens)))
+    halves = re.search(r">>=\s*1|/=\s*2", behind) and re.search(r"shfl|bpermute|permlane|dpp", behind)
+    if tokens[spot.within.start].text != "for" or not halves:
+        return 0
+    begins = (i for i in spot.within if tokens[i - 1].text == "=" and is_whole(tokens[i]))
+    return next(begins, 0)
+
+
+_FARTHEST, _BODY = ("16", "32"), 40
+"""Half of a wave, of 32 lanes and of 64; words of a loop's body that are looked at."""
 
 
 def meant(spot: Spot) -> Iterator[Rewrite]:

@@ -15,6 +15,7 @@ from layoutprobe.report.finding import Finding
 
 _IN_USE = "buffer-in-use"
 """The name of a race of buffers that take turns."""
+_READ_EARLY = "read-after-write"
 _OVERWRITTEN = "write-after-read"
 _BUFFERS, _RINGS, _MOVED, _BARRIERS, _OUTSIDE = 8, 2, 6, 10, 3
 """What is tried of each at most: each is judged by the check of races alone first, which takes most of a second."""
@@ -42,6 +43,8 @@ def ordering(mender: Mender, race: Finding) -> list[Held]:
         return list(islice((one for one in held if not one.unlisted), 1))
 
     buffers = of("parity") if race.name == _IN_USE else []
+    if race.name == _READ_EARLY:
+        buffers = [edit for edit in offered if _turns(edits.sources[edit.file].text, edit)]
     rings = [edit for edit in offered if _deepens_ring(edits.sources[edit.file].text, edit)]
     if other := first_of([*buffers[:_BUFFERS], *rings[:_RINGS]]):
         return other
@@ -58,6 +61,14 @@ def ordering(mender: Mender, race: Finding) -> list[Held]:
     found = first_of(_outside(source, inner[0].edit, barriers)[:_OUTSIDE]) or inner
     there = [edit for edit in moved if _goes_to(source.text, edit, found[0].edit)]
     return found + first_of(there[:1])
+
+
+def _turns(text: str, edit: SourceEdit) -> bool:
+    """Whether a change has `i & 1` for `(i + 1) & 1`: the number of a buffer that takes turns."""
+    rewrite = edit.rewrite
+    behind = text[rewrite.end : rewrite.end + 8].lstrip(") ")
+    one_more = re.fullmatch(r"\s*\+ 1\s*", text[rewrite.start : rewrite.end]) is not None
+    return one_more and not rewrite.text.strip() and behind.startswith(("& 1", "% 2"))
 
 
 def _is_within_a_statement(race: Finding) -> bool:

@@ -77,6 +77,10 @@ template <typename T, int VDR, int QI>
 __device__ T total(const T* x, int n) {
   T sum = 0;
   for (int i = threadIdx.y; i < n; i += blockDim.y) sum += x[i];
+  for (int d = 16; d > 0; d >>= 1) sum += __shfl_xor(sum, d);
+  float held = 0;
+  if (n > 4) held = x[4];
+  sum += __shfl(held, 3);
   const int first = threadIdx.x % (QI / VDR) * VDR;
   return sum + x[first];
 }
@@ -113,6 +117,8 @@ __global__ void scan(int* out, Block block, Warp warp) {
     ("wrong", "right"),
     [
         ("int sum = 0", "T sum = 0"),
+        ("int d = 8", "int d = 16"),
+        ("int held", "float held"),
         ("i += blockDim.x", "i += blockDim.y"),
         ("% (QI / VDR);", "% (QI / VDR) * VDR;"),
         ("g = t / group", "g = (t + k) / group"),
