@@ -111,8 +111,8 @@ def types(spot: Spot) -> Iterator[Rewrite]:
 
 
 def _is_real(spot: Spot, name: str, value: Node) -> float | None:
-    """How unlikely it is that a name with this value is no whole number: it is none, or an array's element comes there
-    later; None where nothing says so."""
+    """How unlikely it is that a name with this value is no whole number: it is none, or later an
+    array's element. None where nothing says so."""
     words = spot.source.tokens[value.first : value.last]
     real = any(_REAL.fullmatch(word.text) for word in words) or "real" in spot.sorts(value)
     if real and value.kind not in ("comparison", "all", "any"):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from difflib import SequenceMatcher
 from functools import lru_cache
-from itertools import combinations, product
+from itertools import combinations, islice, product
 from math import log
 
 from msgspec.structs import replace
@@ -113,10 +113,6 @@ def numbers(spot: Spot) -> Iterator[Rewrite]:
         tokens[i].text for i in function_around(spot.source, spot.within.start) if is_whole(tokens[i])
     )
     common = [int(text) for text, _ in near.most_common(_MOST_NUMBERS)]
-    first = _first_distance(spot)
-    yield from (
-        replace(spot.replace(first, first + 1, far, "numbers"), rank=-1.5) for far in _FARTHEST if first
-    )
     for i in spot.within:
         if is_whole(tokens[i]) and not _is_modifier(spot, i):
             value = int(tokens[i].text)
@@ -125,15 +121,15 @@ def numbers(spot: Spot) -> Iterator[Rewrite]:
                     yield spot.replace(i, i + 1, str(other), "numbers")
 
 
-def _first_distance(spot: Spot) -> int:
-    """The number with which a loop begins that exchanges values between lanes and halves how far; 0 for none."""
+def distances(spot: Spot) -> Iterator[Rewrite]:
+    """With which distance a loop begins that exchanges values between lanes and halves it: half of a wave."""
     source, tokens = spot.source, spot.source.tokens
     behind = source.slice(spot.within.start, min(spot.within.stop + _BODY, len(tokens)))
     halves = re.search(r">>=\s*1|/=\s*2", behind) and re.search(r"shfl|bpermute|permlane|dpp", behind)
-    if tokens[spot.within.start].text != "for" or not halves:
-        return 0
-    begins = (i for i in spot.within if tokens[i - 1].text == "=" and is_whole(tokens[i]))
-    return next(begins, 0)
+    if tokens[spot.within.start].text == "for" and halves:
+        begins = (i for i in spot.within if tokens[i - 1].text == "=" and is_whole(tokens[i]))
+        for first in islice(begins, 1):
+            yield from (spot.replace(first, first + 1, far, "distances") for far in _FARTHEST)
 
 
 _FARTHEST, _BODY = ("16", "32"), 40

@@ -60,7 +60,7 @@ from layoutprobe.codegen.omitted import omitted
 from layoutprobe.codegen.ones import ones, quotients
 from layoutprobe.codegen.orders import orders
 from layoutprobe.codegen.parts import parts
-from layoutprobe.codegen.quantities import constants, meant, numbers, powers, told, weights
+from layoutprobe.codegen.quantities import constants, distances, meant, numbers, powers, told, weights
 from layoutprobe.codegen.renames import exchanges, names, scalars
 from layoutprobe.codegen.schemes import scheme
 from layoutprobe.codegen.series import resets, series, siblings
@@ -297,6 +297,7 @@ KINDS: Mapping[str, Kind] = {
     "quotients": Kind(quotients, 3.7, 0.0),
     "elsewhere": Kind(elsewhere, 2.6, 0.1),
     "types": Kind(types, 2.8, 0.2),
+    "distances": Kind(distances, 2.4, 0.1),
 }
 """Each kind of change, by name."""
 _MOST_OF_A_KIND = 80
