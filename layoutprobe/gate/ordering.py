@@ -78,11 +78,13 @@ def _is_within_a_statement(race: Finding) -> bool:
 
 
 def _is_behind_reads(edits: SourceEdits, edit: SourceEdit, race: Finding) -> bool:
-    """Whether a change stands behind what is read before it is overwritten: there a barrier is left out mostly."""
+    """Whether a change stands behind what is read before it is overwritten: there a barrier is left out mostly; or in
+    place of a lesser one."""
     source = edits.sources[edit.file]
     reads = [one.place.source.line for one in race.related if one.role == "loaded by" and one.place.source]
     behind = edit.rewrite.text.startswith("\n") and race.name == _OVERWRITTEN
-    return behind and bool(reads) and source.line_of(edit.rewrite.start) >= min(reads)
+    stronger = edit.rewrite.end > edit.rewrite.start  # in place of what holds back less
+    return stronger or (behind and bool(reads) and source.line_of(edit.rewrite.start) >= min(reads))
 
 
 def _goes_to(text: str, moved: SourceEdit, added: SourceEdit) -> bool:
