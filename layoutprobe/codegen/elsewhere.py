@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from msgspec.structs import replace
 
@@ -32,23 +34,25 @@ def _values(spot: Spot) -> Iterator[Rewrite]:
         if piece.kind != "assignment" or len(piece.parts) != 2 or piece.parts[0].last - 1 not in declared:
             continue
         value, name = piece.parts[1], tokens[piece.parts[0].last - 1].text
-        texts = dict.fromkeys(text for source in spot.others for text in _given(source, name))
+        texts = dict.fromkeys(text for source in spot.others for text in _given(source).get(name, ()))
         known = [text for text in texts if free_words(text) <= spot.heads | {*spot.names}]
         for nth, text in enumerate([one for one in known if one != spot.text(value)][:_MOST]):
             yield replace(spot.replace(value.first, value.last, text, "elsewhere"), rank=0.3 * nth)
 
 
-def _given(source: Source, name: str) -> Iterator[str]:
-    """Values with which a name is declared in a file: from the sign of equality to what ends them."""
-    tokens = source.tokens
+@lru_cache(maxsize=32)
+def _given(source: Source) -> Mapping[str, list[str]]:
+    """Names of a file, and the values with which each is declared: from the sign of equality to what ends them."""
+    tokens, found = source.tokens, defaultdict[str, list[str]](list)
     for i in sorted(declared_in(source)):
-        if tokens[i].text != name or i + 2 >= len(tokens) or tokens[i + 1].text != "=":
+        if i + 2 >= len(tokens) or tokens[i + 1].text != "=":
             continue
         last = i + 2
         while last < len(tokens) and tokens[last].text not in (",", ";", ")") and last - i < _LONGEST:
             last = source.partner.get(last, last) + 1
         if last < len(tokens) and tokens[last].text in (",", ";"):
-            yield source.slice(i + 2, last)
+            found[tokens[i].text].append(source.slice(i + 2, last))
+    return found
 
 
 def _factors(spot: Spot) -> Iterator[Rewrite]:

@@ -50,10 +50,8 @@ def ordering(mender: Mender, race: Finding) -> list[Held]:
         return other
     if _is_within_a_statement(race) and (atomic := first_of(of("atomic")[:_BUFFERS])):
         return atomic
-    barriers, moved = (
-        sorted(of("barriers"), key=lambda edit: not _is_behind_reads(edits, edit, race)),
-        of("moved"),
-    )
+    barriers = sorted(of("barriers"), key=lambda edit: not _comes_first(edits, edit, race))
+    moved = of("moved")
     inner = first_of(barriers[:_BARRIERS])
     if not inner:
         return first_of(moved[:_MOVED])
@@ -77,14 +75,14 @@ def _is_within_a_statement(race: Finding) -> bool:
     return lines == {race.place.line}
 
 
-def _is_behind_reads(edits: SourceEdits, edit: SourceEdit, race: Finding) -> bool:
-    """Whether a change stands behind what is read before it is overwritten: there a barrier is left out mostly; or in
-    place of a lesser one."""
-    source = edits.sources[edit.file]
+def _comes_first(edits: SourceEdits, edit: SourceEdit, race: Finding) -> bool:
+    """Whether a barrier stands in place of a lesser one; or behind what is read before it is overwritten, where it is
+    left out mostly."""
+    if edit.rewrite.end > edit.rewrite.start:
+        return True
     reads = [one.place.source.line for one in race.related if one.role == "loaded by" and one.place.source]
-    behind = edit.rewrite.text.startswith("\n") and race.name == _OVERWRITTEN
-    stronger = edit.rewrite.end > edit.rewrite.start  # in place of what holds back less
-    return stronger or (behind and bool(reads) and source.line_of(edit.rewrite.start) >= min(reads))
+    behind = edit.rewrite.text.startswith("\n") and race.name == _OVERWRITTEN and bool(reads)
+    return behind and edits.sources[edit.file].line_of(edit.rewrite.start) >= min(reads)
 
 
 def _goes_to(text: str, moved: SourceEdit, added: SourceEdit) -> bool:
