@@ -63,6 +63,8 @@ def fma64(a: Array, b: Array, c: Array, scale: Array | int = 0) -> Array:
     vh = product + th
     vl = (product - (vh - (vh - product))) + (th - (vh - product))
     exact = vh + add_to_odd(np.asarray(tl), np.asarray(vl))
+    # A product of zero is exact. Its low part is +0, which would take the sign from a sum of two -0.
+    exact = np.where((a == 0) | (b == 0), product + c, exact)
     result = ldexp(exact, scale)
     fine = np.isfinite(low) & np.isfinite(exact) & ((abs(product) > 1e-270) | (a == 0) | (b == 0))
     fine &= (scale == 0) | (abs(result) > 1e-300)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import math
 from collections.abc import Iterator
 from fractions import Fraction
@@ -21,6 +22,7 @@ from layoutprobe.engine.numpy_engine import NumpyEngine
 from layoutprobe.isa.decode import decode_one
 from layoutprobe.isa.dialect import Dialect, known
 from layoutprobe.machine.registers import Array
+from layoutprobe.semantics import floats
 from layoutprobe.toolchain import cache, find
 from native.test_automatic import holds, in_c, launch
 from native.test_targets import gemm_forms
@@ -217,6 +219,31 @@ def test_an_old_processor_rounds_a_fused_product_of_doubles_once(spread: int) ->
         except OverflowError:
             right = math.inf if exact > 0 else -math.inf
         assert got == right, (a, b, c)
+
+
+def test_a_fused_product_of_doubles_has_the_sign_that_a_sum_of_zeros_has() -> None:
+    """IEEE 754, 6.3: -0 only of two that are -0 or of a negative sum that vanishes; numpy's and C's."""
+    some = [sign * size for sign in (1.0, -1.0) for size in (0.0, 1.0, 3.0, 1e-200)]
+    x = np.array([each for each in itertools.product(some, repeat=3) if _is_zero(*each)])
+    right = np.array([_negative_zero(*each) for each in x.tolist()])
+    assert right.any()
+    assert not right.all()
+    numpys = floats.fma64(*x.T)
+    found = _called("doubles", x, np.zeros(len(x), np.float64))
+    assert not numpys.any()
+    assert not found.any()
+    assert x[np.signbit(numpys) != right].tolist() == []
+    assert x[np.signbit(found) != right].tolist() == []
+
+
+def _is_zero(a: float, b: float, c: float) -> bool:
+    return float(Fraction(a) * Fraction(b) + Fraction(c)) == 0
+
+
+def _negative_zero(a: float, b: float, c: float) -> bool:
+    if a and b:  # the sum of two that cancel is +0
+        return Fraction(a) * Fraction(b) + Fraction(c) < 0
+    return math.copysign(1, a) * math.copysign(1, b) < 0 and math.copysign(1, c) < 0
 
 
 def _nearest(exact: Fraction) -> float:
