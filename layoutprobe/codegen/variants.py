@@ -25,6 +25,30 @@ _ASKS = (
     "static __attribute__((device, always_inline)) inline int lp_variant() "
     f'{{ int n; asm volatile("s_mov_b32 %0, {SIGN:#x}" : "=s"(n)); return n; }}\n'
 )
+_AS = """\
+template <class T> struct lp_as {};
+template <class T> struct lp_bare { using t = T; };
+template <class T> struct lp_bare<T&> : lp_bare<T> {};
+template <class T> struct lp_bare<T&&> : lp_bare<T> {};
+template <class T> struct lp_bare<const T> : lp_bare<T> {};
+template <class T, int bytes> struct lp_exact { using t = double; };
+template <class T> struct lp_exact<T, 8> { using t = T; };
+template <class T, class V, int how> struct lp_to { using t = V&&; };
+template <class T, class V> struct lp_to<T, V, 1> { using t = T; };
+template <class T, class V> struct lp_to<T, V, 2> { using t = typename lp_exact<T, sizeof(T)>::t; };
+template <class T, class V> struct lp_how {
+  static constexpr bool other = __is_integral(T) && !__is_same(T, bool) && !__is_same(T, V);
+  static constexpr int n = !other ? 0 : __is_integral(V) ? 1 : __is_floating_point(V) ? 2 : 0;
+};
+template <class T, class V, class A = typename lp_bare<T>::t, class B = typename lp_bare<V>::t>
+__attribute__((device, always_inline)) inline constexpr
+typename lp_to<A, V, lp_how<A, B>::n>::t operator,(lp_as<T>, V&& v) {
+  return static_cast<typename lp_to<A, V, lp_how<A, B>::n>::t>(v);
+}
+"""
+"""A value as one of a type: what is chosen among others has their common type, so that without it one that is
+unsigned or has a fraction would change all others. Bits stay; sign and width are those of what it stands for. An
+operator, as calls may have no value."""
 _ASSIGNS = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "^=", "|=", "&=", "<<=", ">>="))
 _PARTS = _ASSIGNS | {",", ";", "?", ":", "return"}
 _WHOLE = _PARTS - {"?", ":"}
@@ -79,7 +103,7 @@ def combined(text: str, changes: Mapping[int, Rewrite]) -> Combined:
         for piece, region in pieces if all(region for _, region in pieces) else ():
             assert region is not None
             regions.setdefault(region, {}).setdefault(number, []).append(piece)
-    result, at = _ASKS, 0
+    result, at = _ASKS + _AS, 0
     lines: dict[int, frozenset[int]] = {}
     together = list[frozenset[int]]()
     for region, members in _outermost(regions):
@@ -164,8 +188,12 @@ def _with_choice(
     piece = text[region.start : region.end]
     asks = f"const int lp_n = lp_variant();\nif ({_among(members)}) {{\n"
     if not region.is_statement:
-        asks = f"const int lp_n = lp_variant();\n({_among(members)}) ? (\n"
-    before, after = ("if (lp_n == {}) {{ ", " } else") if region.is_statement else ("lp_n == {} ? (", ") :")
+        asks = f"const int lp_n = lp_variant(); using lp_t = decltype({piece});\n({_among(members)}) ? (\n"
+    before, after = (
+        ("if (lp_n == {}) {{ ", " } else")
+        if region.is_statement
+        else ("lp_n == {} ? (lp_as<lp_t>(), (", ")) :")
+    )
     result += ("{ " if region.is_statement else "({ ") + asks
     for number, rewrites in members.items():
         first, changed, at = result.count("\n") + 1, "", region.start

@@ -76,7 +76,7 @@ def test_changes_of_one_expression_are_chosen_together_and_each_has_a_line_of_it
     assert found.chosen == {1, 2, 5}
     lines = ["".join(line.split()) for line in found.text.split("\n")]
     for number, text in ((1, "n/8"), (2, "n%4"), (5, "row*a.K+k")):
-        (at,) = (n for n, line in enumerate(lines, 1) if f"lp_n=={number}?({text})" in line)
+        (at,) = (n for n, line in enumerate(lines, 1) if f"lp_n=={number}?(lp_as<lp_t>(),({text}))" in line)
         assert found.lines[at] == {number}
 
 
