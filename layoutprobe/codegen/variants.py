@@ -9,65 +9,22 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
-from itertools import pairwise
 
 from msgspec import Struct
 
+from layoutprobe.codegen.chosen import ASKS, Region, with_choice
 from layoutprobe.codegen.declarations import declared_in, is_headed
 from layoutprobe.codegen.expressions import Rewrite
 from layoutprobe.codegen.macros import Macro, macros, source_at
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.tree import template_end
 
-SIGN = 0x4C505631
-"""What the number is in the code: whoever runs it puts another one there."""
-_ASKS = (
-    "static __attribute__((device, always_inline)) inline int lp_variant() "
-    f'{{ int n; asm volatile("s_mov_b32 %0, {SIGN:#x}" : "=s"(n)); return n; }}\n'
-)
-_AS = """\
-template <class T> struct lp_as {};
-template <class T> struct lp_bare { using t = T; };
-template <class T> struct lp_bare<T&> : lp_bare<T> {};
-template <class T> struct lp_bare<T&&> : lp_bare<T> {};
-template <class T> struct lp_bare<const T> : lp_bare<T> {};
-template <class T, int bytes> struct lp_exact { using t = double; };
-template <class T> struct lp_exact<T, 8> { using t = T; };
-template <class T, class V, int how> struct lp_to { using t = V&&; };
-template <class T, class V> struct lp_to<T, V, 1> { using t = T; };
-template <class T, class V> struct lp_to<T, V, 2> { using t = typename lp_exact<T, sizeof(T)>::t; };
-template <class T, class V> struct lp_how {
-  static constexpr bool other = __is_integral(T) && !__is_same(T, bool) && !__is_same(T, V);
-  static constexpr int n = !other ? 0 : __is_integral(V) ? 1 : __is_floating_point(V) ? 2 : 0;
-};
-template <class T, class V, class A = typename lp_bare<T>::t, class B = typename lp_bare<V>::t>
-__attribute__((device, always_inline)) inline constexpr
-typename lp_to<A, V, lp_how<A, B>::n>::t operator,(lp_as<T>, V&& v) {
-  return static_cast<typename lp_to<A, V, lp_how<A, B>::n>::t>(v);
-}
-"""
-"""A value as one of a type: what is chosen among others has their common type, so that without it one that is
-unsigned or has a fraction would change all others. Bits stay; sign and width are those of what it stands for. An
-operator, as calls may have no value."""
 _ASSIGNS = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "^=", "|=", "&=", "<<=", ">>="))
 _PARTS = _ASSIGNS | {",", ";", "?", ":", "return"}
 _WHOLE = _PARTS - {"?", ":"}
 _NOT_ALONE = frozenset(
     ("else", "case", "default", "do", "using", "typedef", "template", "goto", "break", "continue")
 )
-
-
-class Region(Struct, frozen=True):
-    """What is chosen as a whole.
-
-    Attributes:
-        start, end: where it stands in the text.
-        is_statement: a statement, and not an expression.
-    """
-
-    start: int
-    end: int
-    is_statement: bool
 
 
 class Combined(Struct, frozen=True):
@@ -103,14 +60,14 @@ def combined(text: str, changes: Mapping[int, Rewrite]) -> Combined:
         for piece, region in pieces if all(region for _, region in pieces) else ():
             assert region is not None
             regions.setdefault(region, {}).setdefault(number, []).append(piece)
-    result, at = _ASKS + _AS, 0
+    result, at = ASKS, 0
     lines: dict[int, frozenset[int]] = {}
     together = list[frozenset[int]]()
     for region, members in _outermost(regions):
         result += text[at : region.start]
         first = result.count("\n") + 1
         before, source = len(result), source_at(whole, bodies, region.start)
-        result, own = _with_choice(result, source.text, region, members)
+        result, own = with_choice(result, source.text, region, members)
         if source is not whole:  # its lines end with a mark
             result = result[:before] + result[before:].replace("\n", " \\\n")
         for line in range(first, result.count("\n") + 2):
@@ -175,47 +132,6 @@ def pieces_of(source: Source, rewrite: Rewrite) -> list[Rewrite]:
 
 def _is_balanced(text: str) -> bool:
     return all(text.count(opens) == text.count(closes) for opens, closes in ("()", "[]", "{}"))
-
-
-def _with_choice(
-    result: str, text: str, region: Region, members: Mapping[int, Sequence[Rewrite]]
-) -> tuple[str, dict[int, frozenset[int]]]:
-    """A text and what is chosen of a region behind it; and which change stands in each line.
-
-    Whether the number is one of the region's is asked first: nearly always it is not.
-    """
-    own: dict[int, frozenset[int]] = {}
-    piece = text[region.start : region.end]
-    asks = f"const int lp_n = lp_variant();\nif ({_among(members)}) {{\n"
-    if not region.is_statement:
-        asks = f"const int lp_n = lp_variant(); using lp_t = decltype({piece});\n({_among(members)}) ? (\n"
-    before, after = (
-        ("if (lp_n == {}) {{ ", " } else")
-        if region.is_statement
-        else ("lp_n == {} ? (lp_as<lp_t>(), (", ")) :")
-    )
-    result += ("{ " if region.is_statement else "({ ") + asks
-    for number, rewrites in members.items():
-        first, changed, at = result.count("\n") + 1, "", region.start
-        for rewrite in sorted(rewrites, key=lambda one: one.start):
-            changed, at = changed + text[at : rewrite.start] + rewrite.text, rewrite.end
-        changed += text[at : region.end]
-        result += before.format(number) + changed + after + "\n"
-        own |= dict.fromkeys(range(first, result.count("\n") + 1), frozenset((number,)))
-    if region.is_statement:
-        return result + f" {{ {piece} }}\n}} else {{ {piece} }} }}", own
-    return result + f" ({piece}\n)) : ({piece}\n); }})", own
-
-
-def _among(numbers: Collection[int]) -> str:
-    """A test of whether the number is about one of these: those of a region mostly follow each other."""
-    ordered = sorted(numbers)
-    cuts = [0, *(i for i in range(1, len(ordered)) if ordered[i] - ordered[i - 1] > _NEAR), len(ordered)]
-    runs = [(ordered[a], ordered[b - 1]) for a, b in pairwise(cuts)]
-    return " || ".join(f"(unsigned)(lp_n - {low}) <= {high - low}u" for low, high in runs)
-
-
-_NEAR = 4
 
 
 def _outermost(

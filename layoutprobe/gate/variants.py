@@ -15,8 +15,9 @@ from functools import cached_property
 from msgspec.structs import replace
 
 from layoutprobe.backends.emulator import EmulatorBackend
+from layoutprobe.codegen.chosen import SIGN
 from layoutprobe.codegen.macros import macros
-from layoutprobe.codegen.variants import SIGN, combined
+from layoutprobe.codegen.variants import combined
 from layoutprobe.engine.registry import busy_engine, in_c
 from layoutprobe.errors import ProbeError, ToolchainError
 from layoutprobe.gate.build import Built

@@ -13,8 +13,9 @@ import pytest
 
 from layoutprobe.backends.base import Buffer, Launch
 from layoutprobe.backends.emulator import EmulatorBackend
+from layoutprobe.codegen.chosen import SIGN
 from layoutprobe.codegen.expressions import Rewrite
-from layoutprobe.codegen.variants import SIGN, combined
+from layoutprobe.codegen.variants import combined
 from layoutprobe.codeobj.elf import load
 from layoutprobe.toolchain.compile import compile_hip
 
@@ -63,7 +64,8 @@ def _values(text: str, tmp_path: Path) -> list[int]:
     y = np.zeros(5 * 32, np.int64)
     given = [Buffer(x.view(np.uint8)), Buffer(f.view(np.uint8)), Buffer(y.view(np.uint8))]
     found = EmulatorBackend().run(Launch(program, "chosen", (1, 1, 1), (32, 1, 1), given)).buffers[2]
-    return found.view(np.int64).tolist()
+    assert found is not None
+    return [int(value) for value in found.view(np.int64)]
 
 
 @pytest.fixture(scope="module")
