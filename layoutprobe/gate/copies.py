@@ -21,6 +21,8 @@ from layoutprobe.manifest.files import ASSEMBLY
 from layoutprobe.manifest.model import KernelCase
 from layoutprobe.place import SourceLine
 
+LINES = "-g"
+"""For `SourceCopy.quick`: with the line of each instruction."""
 _QUICK = "-g0"
 """No lines: they take time to write and to read, and what is only run needs none."""
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
 from layoutprobe.checks import numerics
+from layoutprobe.codeobj.inlining import place_of
+from layoutprobe.gate.build import Built
 from layoutprobe.gate.source_edits import SourceEdit
 from layoutprobe.manifest.model import KernelCase
 from layoutprobe.observe.work import Work
@@ -22,6 +24,7 @@ class Held(Struct, frozen=True):
         edit: the change.
         unlisted: what goes wrong with it at others.
         longer: some wave has several times as much to do with it.
+        idle: what is loaded or stored in some line as it is, is there no more.
         in_loop: it is of the head of a loop.
         work: instructions that all waves execute with it, together.
         longest: those of the wave that executes most.
@@ -30,6 +33,7 @@ class Held(Struct, frozen=True):
     edit: SourceEdit
     unlisted: tuple[Unlisted, ...]
     longer: bool = False
+    idle: bool = False
     in_loop: bool = False
     work: int = 0
     longest: int = 0
@@ -41,15 +45,60 @@ class Held(Struct, frozen=True):
         return not any(one.rule.partition("/")[0] in kinds for one in self.unlisted)
 
     def is_doubtful(self, case: KernelCase) -> bool:
-        """Whether it brings a number that is an extent at some size, and may hold for it alone; makes a wave do what
-        others should; or has a loop go further, as more passes may do what is left out."""
-        if self.longer or (self.in_loop and self.edit.rewrite.text.lstrip().startswith("+")):
+        """Whether it brings a number that is an extent at some size, and may hold for it alone; makes a wave or other
+        code do what others should; or has a loop go further, as more passes may do what is left out."""
+        if self.longer or self.idle or (self.in_loop and self.edit.rewrite.text.lstrip().startswith("+")):
             return True
         extents = {value for size in case.sizes for value in size.values() if value > _SMALL}
         return any(
             int(number) in extents
             for number in re.findall(r"(?<![\w.])\d{1,9}\b(?!\.)", self.edit.rewrite.text)
         )
+
+
+class Ran(Struct, frozen=True):
+    """What a launch executed.
+
+    Attributes:
+        built: the kernel.
+        accesses: addresses of loads and stores that some wave executed.
+    """
+
+    built: Built
+    accesses: Collection[int]
+
+    @property
+    def lines(self) -> frozenset[tuple[tuple[str, int], ...]]:
+        """Lines of them, each with those through which it came into the kernel."""
+        code, kernel = self.built.code, self.built.kernel
+        places = [place_of(code, kernel, pc) for pc in self.accesses]
+        paths = [
+            (place.source, *(call.source for call in place.inlined_at))
+            for place in places
+            if place.source is not None and not place.near
+        ]
+        return frozenset(tuple((one.file.rpartition("/")[2], one.line) for one in path) for path in paths)
+
+
+def leaves_out(edit: SourceEdit, text: str, usual: Ran, changed: Ran) -> bool:
+    """Whether some line has loads or stores that are executed in the kernel as it is, and none of them with a change;
+    but for lines that are changed. Such a change has other code do what this should: a loop for what is left over,
+    the work of an unrolled one before it.
+
+    Args:
+        edit: the change.
+        text: the file as it is.
+        usual, changed: what is executed.
+    """
+    rewrite, name = edit.rewrite, edit.file.name
+    first, last = (text.count("\n", 0, at) + 1 for at in (rewrite.start, rewrite.end))
+    more = rewrite.apply(text).count("\n") - text.count("\n")
+
+    def moved(file: str, line: int) -> tuple[str, int]:
+        return file, line - more if file == name and line > last else line
+
+    before = {path for path in usual.lines if not any(f == name and first <= n <= last for f, n in path)}
+    return not before <= {tuple(moved(*line) for line in path) for path in changed.lines}
 
 
 _SMALL = 4

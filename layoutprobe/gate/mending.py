@@ -32,8 +32,8 @@ from layoutprobe.engine.choice import NUMPY
 from layoutprobe.engine.registry import busy_engine, make_engine
 from layoutprobe.errors import ProbeError
 from layoutprobe.gate.build import Built
-from layoutprobe.gate.copies import SourceCopy
-from layoutprobe.gate.holding import Held, likeliest
+from layoutprobe.gate.copies import LINES, SourceCopy
+from layoutprobe.gate.holding import Held, Ran, leaves_out, likeliest
 from layoutprobe.gate.source_edits import SourceEdit, SourceEdits
 from layoutprobe.gate.tally import Tally
 from layoutprobe.gate.trying import BEFORE, Before, Change, Mended, Trials
@@ -249,12 +249,19 @@ class Mender:
         verdict = self._verdict(edit)
         if verdict is None or verdict.exit_code or self._is_never_true(edit, trials):
             return None
-        longer = trials is not None and trials.is_much_longer(*_as_built(built))
-        work = trials.first.work_with(*_as_built(built)) if trials is not None else None
+        listed = self._compile(edit, (LINES,)) or built
+        longer = trials is not None and trials.is_much_longer(*_as_built(listed))
+        work = trials.first.work_with(*_as_built(listed)) if trials is not None else None
         text, start = self._copies[0].texts[edit.file], edit.rewrite.start
         head = text[text.rfind("\n", 0, start) + 1 : start].lstrip()
         held = Held(edit, verdict.unlisted, longer, in_loop=head.startswith(("for", "while")))
-        return held if work is None else replace(held, work=work.all, longest=work.longest)
+        if trials is None or work is None:
+            return held
+        first = trials.first
+        idle = not first.unseen and leaves_out(
+            edit, text, Ran(first.runner.built, first.work.accesses), Ran(listed, work.accesses)
+        )
+        return replace(held, work=work.all, longest=work.longest, idle=idle)
 
     def _is_never_true(self, edit: SourceEdit, trials: Trials | None) -> bool:
         """Whether a test that is added to another one is false in every run: then the change is a branch that nothing
@@ -268,12 +275,12 @@ class Mender:
         built = self._compile(never)
         return built is not None and self._is_right(never, built, trials)
 
-    def _compile(self, edit: SourceEdit) -> Built | None:
-        """What a change compiles to; None where it does not."""
+    def _compile(self, edit: SourceEdit, flags: Sequence[str] = ()) -> Built | None:
+        """What a change compiles to; None where it does not. `flags`: see `SourceCopy.quick`."""
         copy = self._free.get()
         try:
             with copy.holding(edit.file, edit.rewrite.apply(copy.texts[edit.file])):
-                return copy.quick()
+                return copy.quick(flags)
         except (ProbeError, MemoryError):
             return None
         finally:

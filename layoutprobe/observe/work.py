@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from layoutprobe.isa.kind import MOVES
 from layoutprobe.machine.cohort import Band
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Block, Program
@@ -22,11 +23,13 @@ class Work(Struct, frozen=True):
         all: of all waves.
         longest: of the wave that executes most.
         blocks: address of a block that was executed -> how often, by each wave counted once.
+        accesses: addresses of loads, stores and atomics that some wave executed.
     """
 
     all: int
     longest: int
     blocks: Mapping[int, int]
+    accesses: frozenset[int] = frozenset()
 
 
 class WorkRecorder(Recorder):
@@ -38,6 +41,7 @@ class WorkRecorder(Recorder):
         self._done: NDArray[np.int64] = np.zeros(0, np.int64)
         self._all = self._longest = 0
         self._blocks = Counter[int]()
+        self._accesses = set[int]()
 
     def batch(self, machine: Machine, program: Program) -> None:
         """See Observer."""
@@ -47,7 +51,10 @@ class WorkRecorder(Recorder):
     def block(self, c: Band, block: Block) -> None:
         """See Observer."""
         self._done[c.waves] += block.length
-        self._blocks[block.listing[0].pc] += self._done[c.waves].size
+        start = block.listing[0].pc
+        if start not in self._blocks:
+            self._accesses.update(inst.pc for inst in block.listing if inst.kind & MOVES)
+        self._blocks[start] += self._done[c.waves].size
 
     def _settle(self) -> None:
         self._all += int(self._done.sum())
@@ -57,4 +64,4 @@ class WorkRecorder(Recorder):
         """See Recorder."""
         self._settle()
         self._done = np.zeros(0, np.int64)
-        return Work(self._all, self._longest, dict(self._blocks))
+        return Work(self._all, self._longest, dict(self._blocks), frozenset(self._accesses))
