@@ -205,10 +205,9 @@ def test_what_stands_in_a_macro_is_told_at_its_line(folder: Path) -> None:  # no
     assert (found.place.source.file, found.place.source.line) == ("gemm.hip", 6)
 
 
-UNROLLED = """int k = 0;
-  for (; k + 1 < K; k += 2) {
-    sum += A[row * K + k] * B[k * N + col];
-    sum += A[row * K + k + 1] * B[k * N + col];
+HALVES = """int k = 0;
+  for (; k < K / 2; ++k) {
+    sum += A[row * K + k] * B[k * M + col];
   }
   for (; k < K; ++k) sum += A[row * K + k] * B[k * N + col];"""
 
@@ -217,23 +216,23 @@ def test_what_leaves_the_work_to_another_loop_is_doubted(
     folder: Path,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Without an unrolled loop the one behind it does all, and nothing shows that: but it was not meant."""
-    text = KERNEL.replace(f"for (int k = 0; k < K; ++k) {WRONG}", UNROLLED)
+    """Without the first loop the second does all, and nothing shows that: but it was not meant."""
+    text = KERNEL.replace(f"for (int k = 0; k < K; ++k) {WRONG}", HALVES)
     assert text != KERNEL
     (folder / "kernel/gemm.hip").write_text(text)
-    head, product = text.index("k + 1 < K"), text.rindex("k * N", 0, text.index("  }\n"))
+    head, stride = text.index("K / 2"), text.index("M + col")
 
     def rewrites(spot: Spot, kind: str) -> list[Rewrite]:
         if kind != "names" or spot.source.text != text:
             return []
         return [
-            Rewrite(head, head + len("k + 1 < K"), "k + K < K", kind),
-            Rewrite(product, product + 1, "(k + 1)", kind),
+            Rewrite(head, head + len("K / 2"), "K - K", kind, rank=-1.0),
+            Rewrite(stride, stride + 1, "N", kind),
         ]
 
     monkeypatch.setattr(source_edits, "rewrites", rewrites)
     found = first(judged(folder))
-    assert "with `(k + 1)` in place of `k` all is right" in found.what
+    assert "with `N` in place of `M` all is right" in found.what
 
 
 def test_a_wrong_address_by_which_workgroups_meet_is_told(folder: Path) -> None:  # noqa: F811
