@@ -23,22 +23,23 @@ template <class T> struct lp_bare<T&&> : lp_bare<T> {};
 template <class T> struct lp_bare<const T> : lp_bare<T> {};
 template <class T, int bytes> struct lp_exact { using t = double; };
 template <class T> struct lp_exact<T, 8> { using t = T; };
-template <class T, class V, int how> struct lp_to { using t = V&&; };
+template <class T, class V, int how> struct lp_to { using t = V; };
 template <class T, class V> struct lp_to<T, V, 1> { using t = T; };
 template <class T, class V> struct lp_to<T, V, 2> { using t = typename lp_exact<T, sizeof(T)>::t; };
-template <class T, class V> struct lp_how {
-  static constexpr bool other = __is_integral(T) && !__is_same(T, bool) && !__is_same(T, V);
-  static constexpr int n = !other ? 0 : __is_integral(V) ? 1 : __is_floating_point(V) ? 2 : 0;
+template <class T, class V, class A = typename lp_bare<T>::t, class B = typename lp_bare<V>::t> struct lp_how {
+  static constexpr bool other = __is_integral(A) && !__is_same(A, bool) && !__is_same(A, B);
+  static constexpr int n = !other ? 0 : __is_integral(B) ? 1 : __is_floating_point(B) ? 2 : 0;
+  using t = typename lp_to<A, B, n>::t;
 };
-template <class T, class V, class A = typename lp_bare<T>::t, class B = typename lp_bare<V>::t>
-__attribute__((device, always_inline)) inline constexpr
-typename lp_to<A, V, lp_how<A, B>::n>::t operator,(lp_as<T>, V&& v) {
-  return static_cast<typename lp_to<A, V, lp_how<A, B>::n>::t>(v);
+template <class T, class V>
+__attribute__((device, always_inline)) inline typename lp_how<T, V>::t operator,(lp_as<T>, V v) {
+  return static_cast<typename lp_how<T, V>::t>(v);
 }
 """
 """A value as one of a type: what is chosen among others has their common type, so that without it one that is
 unsigned or has a fraction would change all others. Bits stay; sign and width are those of what it stands for. An
-operator, as calls may have no value."""
+operator, as calls may have no value; asked for only where it is of use, as what has no address is passed to none."""
+_CHOSEN = "__builtin_choose_expr(lp_how<lp_t, decltype(({0}))>::n == 0, ({0}), (lp_as<lp_t>(), ({0})))"
 ASKS = _ASKS + _AS
 """What stands before a text with choices."""
 
@@ -68,18 +69,16 @@ def with_choice(
     asks = f"const int lp_n = lp_variant();\nif ({_among(members)}) {{\n"
     if not region.is_statement:
         asks = f"const int lp_n = lp_variant(); using lp_t = decltype({piece});\n({_among(members)}) ? (\n"
-    before, after = (
-        ("if (lp_n == {}) {{ ", " } else")
-        if region.is_statement
-        else ("lp_n == {} ? (lp_as<lp_t>(), (", ")) :")
-    )
     result += ("{ " if region.is_statement else "({ ") + asks
     for number, rewrites in members.items():
         first, changed, at = result.count("\n") + 1, "", region.start
         for rewrite in sorted(rewrites, key=lambda one: one.start):
             changed, at = changed + text[at : rewrite.start] + rewrite.text, rewrite.end
         changed += text[at : region.end]
-        result += before.format(number) + changed + after + "\n"
+        if region.is_statement:
+            result += f"if (lp_n == {number}) {{ {changed} }} else\n"
+        else:
+            result += f"lp_n == {number} ? {_CHOSEN.format(changed)} :\n"
         own |= dict.fromkeys(range(first, result.count("\n") + 1), frozenset((number,)))
     if region.is_statement:
         return result + f" {{ {piece} }}\n}} else {{ {piece} }} }}", own

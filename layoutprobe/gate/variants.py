@@ -39,7 +39,7 @@ _LONGER = 2.0
 _ROUNDS = 24
 """Of compilations, each without what the compiler refused in the one before: it tells of one error in an expression
 at a time. To be refused takes a tenth of a second, and what is in no program a quarter each."""
-_FLAGS = ("-ferror-limit=0", "-w", "-fno-caret-diagnostics", "-fno-unroll-loops")
+_FLAGS = ("-ferror-limit=0", "-w", "-Wno-invalid-constexpr", "-fno-caret-diagnostics", "-fno-unroll-loops")
 """Loops stay loops: unrolled, a choice between changes stands there as often as one goes round, and compilers take
 ten times as long."""
 _SAID = re.compile(r"([^\s:]+):(\d+):\d+: (?:fatal )?(error|note): (.*)")
@@ -230,6 +230,8 @@ def _refused(
         elif why.startswith(_IN_MACRO) and found:  # where it is used stands before
             in_macro |= numbers
             found[-1] = in_macro or found[-1][0], found[-1][1]
+        elif found and not found[-1][0]:  # what is asked for at run time is no constant, where one is needed
+            found[-1] = numbers, found[-1][1]
     return found
 
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from layoutprobe.codegen.expressions import Rewrite
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.variants import combined, region_of
 from layoutprobe.codegen.wording import worded
-from layoutprobe.gate.variants import _meant, _to_blame
+from layoutprobe.gate.copies import SourceCopy
+from layoutprobe.gate.source_edits import SourceEdit
+from layoutprobe.gate.variants import Variants, _meant, _refused, _to_blame
+from layoutprobe.manifest.read import read_manifest
+from layoutprobe.report.finding import Finding, Rule
 
 TEXT = """\
 void f(float* y, const float* x, int n, Args a) {
@@ -76,7 +82,11 @@ def test_changes_of_one_expression_are_chosen_together_and_each_has_a_line_of_it
     assert found.chosen == {1, 2, 5}
     lines = ["".join(line.split()) for line in found.text.split("\n")]
     for number, text in ((1, "n/8"), (2, "n%4"), (5, "row*a.K+k")):
-        (at,) = (n for n, line in enumerate(lines, 1) if f"lp_n=={number}?(lp_as<lp_t>(),({text}))" in line)
+        (at,) = (
+            n
+            for n, line in enumerate(lines, 1)
+            if f"lp_n=={number}?__builtin_choose_expr(lp_how<lp_t,decltype(({text}))>" in line
+        )
         assert found.lines[at] == {number}
 
 
@@ -295,3 +305,60 @@ def test_a_name_that_none_of_them_brings_is_held_against_no_change() -> None:
     errors = [(one, unknown), (two, unknown), (three, spoilt)]
     assert _to_blame(errors, texts) == errors[1:]
     assert _to_blame(errors[:1], texts) == errors[:1]
+
+
+def test_what_is_no_constant_where_one_is_needed_is_the_change_that_a_note_names() -> None:
+    said = (
+        "k.hip:9:17: error: constexpr variable 'n' must be initialized by a constant expression\n"
+        "k.hip:4:10: note: subexpression not valid in a constant expression\n"
+        "k.hip:9:21: note: in call to 'half(64)'\n"
+        "k.hip:12:3: error: use of undeclared identifier 'm'\n"
+    )
+    found = _refused(said, {"k.hip": {4: frozenset((7,)), 12: frozenset((8,))}})
+    assert [numbers for numbers, _ in found] == [{7}, {8}]
+
+
+CONSTANT = """\
+#include <hip/hip_runtime.h>
+__device__ constexpr int at(int row, int col, int pitch) { return row * pitch + col; }
+__device__ constexpr int half(int n) { return n / 2; }
+extern "C" __global__ void copied(const float* x, float* y, int M, int N) {
+  constexpr int most = half(64);
+  __shared__ float kept[most];
+  const int row = blockIdx.x, col = threadIdx.x;
+  if (col < most) kept[col] = x[at(row, col, N)];
+  if (col < most) y[at(row, col, N)] = kept[col];
+}
+"""
+COPIED = """\
+[[kernel]]
+name = "copied"
+source = "kernel.hip"
+arch = ["gfx1151"]
+grid = ["M"]
+block = [32]
+sizes = [{ M = 3, N = 32 }]
+contract = { kind = "none" }
+argument = [
+  { name = "x", role = "in", dtype = "f32", shape = ["M", "N"] },
+  { name = "y", role = "out", dtype = "f32", shape = ["M", "N"] },
+  { name = "M", role = "scalar", dtype = "i32", value = "M" },
+  { name = "N", role = "scalar", dtype = "i32", value = "N" },
+]
+"""
+
+
+def test_a_function_that_may_be_a_constant_is_chosen_in_and_one_that_must_be_is_not(tmp_path: Path) -> None:
+    (tmp_path / "kernel.hip").write_text(CONSTANT)
+    (tmp_path / "layoutprobe.toml").write_text(COPIED)
+    case = read_manifest(tmp_path / "layoutprobe.toml").kernels[0]
+    finding = Finding(Rule("numerics/wrong-values", "", "", ""), "y is wrong")
+
+    def edit(old: str, new: str) -> SourceEdit:
+        start = CONSTANT.index(old)
+        return SourceEdit(case.file.resolve(), Rewrite(start, start + len(old), new, "names"), 0.0, finding)
+
+    edits = [edit("row * pitch + col", "row + col"), edit("n / 2", "n / 4"), edit("col < most", "row < most")]
+    program = Variants(SourceCopy(case, "gfx1151", tmp_path / "copy"), edits)
+    assert program.runs
+    assert [one in program for one in edits] == [True, False, True]
