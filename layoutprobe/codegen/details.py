@@ -113,8 +113,14 @@ def tables(spot: Spot) -> Iterator[Rewrite]:
     tokens = spot.source.tokens
     held = [name for name, sort in spot.scope.elements.items() if sort == "integer" and name in spot.names]
     near = [one.text for one in spot.names.values() if one.sort == "integer" and "." not in one.text]
+    members = [name for name in spot.names if re.search(r"\.|->", name) and _holds_integers(spot, name)]
     own = [one for one in spot.scope.operands if one.first in spot.within and one.sort == "integer"]
-    for table in islice(held, _MOST):
+    for node in spot.tree.walk():  # `list[first + i]` for `(first + i)`
+        if node.kind == "group" and spot.sorts(node) == {"integer"} and node.parts[0].kind == "sum":
+            for nth, table in enumerate((*members, *held)[:_MOST]):
+                text = f"{table}[{spot.text(node.parts[0])}]"
+                yield replace(spot.replace(node.first, node.last, text, "tables"), rank=0.1 * nth)
+    for table in islice((*held, *members), _MOST):
         unused = table in spot.scope.unused
         for one in own:
             behind = tokens[one.last].text if one.last < len(tokens) else ""
@@ -124,6 +130,12 @@ def tables(spot: Spot) -> Iterator[Rewrite]:
             for nth, index in enumerate([one.text, *(near[:_MOST] if unused else ())]):
                 new = spot.replace(one.first, one.last, f"{table}[{index}]", "tables")
                 yield replace(new, rank=0.1 * nth + 0.8 * (not unused and not _asked(spot, table, index)))
+
+
+def _holds_integers(spot: Spot, name: str) -> bool:
+    """Whether a member is a pointer to integers."""
+    last = re.split(r"\.|->", name)[-1]
+    return re.search(rf"\b(?:int|unsigned|u?int32_t)\s*\*[\w\s]*\b{last}\b", spot.source.text) is not None
 
 
 def wider(spot: Spot) -> Iterator[Rewrite]:
@@ -215,10 +227,16 @@ def clamps(spot: Spot) -> Iterator[Rewrite]:
 
 def _ends_of_shares(spot: Spot) -> Iterator[Rewrite]:
     """`begin + run < K ? begin + run : K` for `begin + run`: the last share is smaller."""
-    extents = [name for name, one in spot.names.items() if len(name) == 1 and one.sort == "integer"]
+    given = {
+        name: len(name) > 1
+        for name, one in spot.names.items()
+        if one.sort == "integer" and (len(name) == 1 or name in spot.scalars)
+    }
+    extents = sorted(given, key=lambda name: given[name])
     for tree in spot.pieces:
         value = tree.parts[-1] if tree.kind == "assignment" and spot.operator(tree, 1) == "=" else None
-        ends = value is not None and _END.search(spot.source.tokens[tree.parts[0].last - 1].text)
+        target = spot.source.tokens[tree.parts[0].last - 1].text if value is not None else ""
+        ends = _END.search(target) or re.search(rf"\bfor\b[^;]*;[^;]*<\s*{re.escape(target)}\s*;", spot.body)
         if value is not None and ends and value.kind == "sum":
             text = spot.text(value)
             for extent in [name for name in extents if re.search(rf"\b{name}\b", text) is None][:_MOST]:

@@ -81,9 +81,14 @@ def words(spot: Spot) -> Iterator[Rewrite]:
                     f"{tokens[i].text}ll" in kin
                     or (tokens[i].text == "=" and _is_cleared(spot, i))
                     or _may_be_negative(spot, i)
+                    or tokens[i].text in _BYTES
+                    or (tokens[i].text in ("signed", "unsigned") and tokens[i + 1].text == "char")
                 )
                 rank = -_LIKELY if likely else -_WHOLE * whole
                 yield from (replace(spot.replace(i, i + 1, text, "words"), rank=rank) for text in others)
+        if tokens[i].text == "char" and tokens[i - 1].text not in ("signed", "unsigned"):
+            signs = ("unsigned char", "signed char")
+            yield from (replace(spot.replace(i, i + 1, text, "words"), rank=-_LIKELY) for text in signs)
     if tokens[spot.within.start].text == "if":
         yield spot.replace(spot.within.start, spot.within.start + 1, "while", "words")
 
@@ -153,6 +158,7 @@ def _may_be_negative(spot: Spot, i: int) -> bool:
     )
 
 
+_BYTES = ("int8_t", "uint8_t", "i8", "u8")
 _UNSIGNED = ("unsigned", "uint8_t", "uint16_t", "uint32_t")
 _LIKELY = 2.0
 """How much likelier something is added to what begins with zeros, and a difference has a sign."""
@@ -183,8 +189,9 @@ _FAMILIES = tuple(
         "_Float16 __bf16 float",
         "f16 bf16",
         "int unsigned",
-        "char unsigned",
+        "signed unsigned",
         "int8_t uint8_t",
+        "i8 u8",
         "int16_t uint16_t",
         "int32_t uint32_t",
         "__low2float __high2float",

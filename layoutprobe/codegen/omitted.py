@@ -22,6 +22,46 @@ def omitted(spot: Spot) -> Iterator[Rewrite]:
     yield from _turns(spot)
     yield from _identities(spot)
     yield from _last_steps(spot)
+    yield from _rescaled(spot)
+    yield from _folded(spot)
+
+
+def _rescaled(spot: Spot) -> Iterator[Rewrite]:
+    """`sum *= expf(old - top);` before `sum += expf(x - top);`: what was summed up is relative to another maximum."""
+    found = spot.assignment(spot.tree)
+    if found is None or found[0] != "+=" or not ends(spot):
+        return
+    target, value = spot.text(found[1]), spot.text(found[2])
+    powers = re.fullmatch(r"(\w*exp2?f?)\s*\(([^()]+) - ([\w.>-]+)\)", value)
+    if powers is None:
+        return
+    call, one, top = powers.groups()
+    real = [name for name, known in spot.names.items() if known.sort == "real" and name not in (top, target)]
+    start, blanks = spot.source.tokens[spot.within.start].start, indent(spot.source, spot.within.start)
+    for name in sorted(real, key=lambda name: name in one)[: 2 * _MOST]:
+        yield Rewrite(start, start, f"{target} *= {call}({name} - {top});\n{blanks}", "omitted")
+
+
+def _folded(spot: Spot) -> Iterator[Rewrite]:
+    """`top = fmaxf(top, fmaxf(tops[0], tops[1]));` behind `all += sums[0] + sums[1];`, for a `top` that nothing sets
+    again, and an array of which a maximum is taken elsewhere."""
+    found = spot.assignment(spot.tree)
+    if found is None or found[0] != "+=" or not ends(spot):
+        return
+    terms = [spot.text(part) for part in found[2].parts] if found[2].kind == "sum" else [spot.text(found[2])]
+    heads = [re.fullmatch(r"(\w+)(\[[^\[\]]+\])", term) for term in terms]
+    arrays = {head[1] for head in heads if head}
+    if None in heads or len(arrays) != 1:
+        return
+    set_ = set(re.findall(r"\b(\w+)\s*(?:[-+*/]=|=(?!=))", spot.body))
+    once = re.findall(r"[,;{(]\s*(?:float\s+|double\s+)?(\w+)\s*=\s*-?\w*INF\w*", spot.body)
+    for call, other in dict.fromkeys(re.findall(r"\b(f?(?:max|min)f?)\([^()]*,\s*(\w+)\[", spot.body)):
+        for name in [one for one in dict.fromkeys(once) if one in set_ and spot.body.count(f"{one} = ") == 1]:
+            text = name
+            for head in heads:
+                text = f"{call}({text}, {other}{head[2]})" if head else text
+            if other not in arrays and other in spot.names and name in spot.names:
+                yield added(spot, f"{name} = {text};")
 
 
 def added(spot: Spot, text: str) -> Rewrite:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from layoutprobe.codegen.expressions import Rewrite, Spot, callee
 from layoutprobe.codegen.statements import Source
-from layoutprobe.codegen.tree import Node
+from layoutprobe.codegen.tree import BINDING, Node
 
 _SIDES = 2
 _CLAMPS = ("min", "max", "fminf", "std::min", "__min", "imin")
@@ -21,6 +21,10 @@ def ones(spot: Spot) -> Iterator[Rewrite]:
     """`n - 1 - i` for `n - i`, `min(i, n - 1)` for `min(i, n)`, `x[i - 1]` for `x[i]`; a bound one more or less."""
     for node in spot.tree.walk():
         differs = node.kind == "sum" and len(node.parts) == _SIDES and spot.operator(node, 1) == "-"
+        if node.kind == "sum" and spot.text(node.parts[-1]) == "1":  # `row + 1` for `row - 1`
+            sign = "+" if spot.operator(node, len(node.parts) - 1) == "-" else "-"
+            at = node.parts[-1].first - 1
+            yield replace(spot.replace(at, at + 1, sign, "ones"), rank=-0.2)
         if differs and spot.source.tokens[node.parts[1].first].kind == "name":
             yield from (replace(one, rank=0.0) for one in _less(spot, node.parts[0], "+"))
         elif node.kind == "call" and _name(spot, node) in _CLAMPS:
@@ -37,7 +41,12 @@ def _less(spot: Spot, part: Node, more: str) -> Iterator[Rewrite]:
         return
     if re.search(r"[-+]\s*1u?$|^\d+u?$", spot.text(part)):
         return
-    yield from (spot.behind(part.last - 1, f" {sign} 1", "ones") for sign in f"-{more}")
+    loose = BINDING.get(part.kind, BINDING["sum"]) < BINDING["sum"]
+    for sign in f"-{more}":
+        if loose:
+            yield spot.replace(part.first, part.last, f"({spot.text(part)}) {sign} 1", "ones")
+        else:
+            yield spot.behind(part.last - 1, f" {sign} 1", "ones")
 
 
 def _name(spot: Spot, call: Node) -> str:

@@ -116,9 +116,16 @@ def numbers(spot: Spot) -> Iterator[Rewrite]:
     for i in spot.within:
         if is_whole(tokens[i]) and not _is_modifier(spot, i):
             value = int(tokens[i].text)
-            for other in dict.fromkeys((*_scales(value), value + 1, value - 1, *common, value * 4)):
+            beside = (value - 1, value + 1)
+            shift = beside if tokens[i - 1].text in (">>", "<<") else ()
+            for other in dict.fromkeys((*shift, *_scales(value), *beside[::-1], *common, value * 4)):
                 if other >= 0 and other != value:
-                    yield spot.replace(i, i + 1, str(other), "numbers")
+                    late = -_SHIFTED if other in shift else 0.0
+                    yield replace(spot.replace(i, i + 1, str(other), "numbers"), rank=late)
+
+
+_SHIFTED = 1.5
+"""How much likelier a shift is by one more or less: half of what is divided by, or twice that."""
 
 
 def distances(spot: Spot) -> Iterator[Rewrite]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
 from math import log1p
@@ -227,9 +227,18 @@ def scalars(spot: Spot) -> Iterator[Rewrite]:
 
     found.sort(key=lambda one: not is_stride(one))
     for name in spot.scalars:
-        yield from (
-            spot.replace(one.last - 1, one.last, name, "scalars") for one in found if _last(one) != name
-        )
+        for one in (one for one in found if _last(one) != name):
+            near = _differ_in_a_letter(_last(one), name)
+            yield replace(spot.replace(one.last - 1, one.last, name, "scalars"), rank=-_SAME_BUT_ONE * near)
+
+
+_SAME_BUT_ONE = 1.5
+"""How much likelier `ldb` is meant where `lda` stands."""
+
+
+def _differ_in_a_letter(one: str, other: str) -> bool:
+    """Whether two names of some letters are the same but for one."""
+    return len(one) == len(other) >= _SHORT and sum(a != b for a, b in zip(one, other, strict=True)) == 1
 
 
 def _last(one: Operand) -> str:
@@ -264,7 +273,23 @@ def exchanges(spot: Spot) -> Iterator[Rewrite]:
     ]
     for group in (*both, *((pair,) for pair in pairs[:_MOST_EXCHANGES])):
         other = {a: b for pair in group for a, b in (pair, pair[::-1])}
-        yield renamed(spot, [one for one in own if one.text in other], other)
+        everywhere = [one for one in own if one.text in other]
+        yield renamed(spot, everywhere, other)
+        for inside in _in_one_index(spot, everywhere):
+            yield replace(renamed(spot, inside, other), rank=-_IN_ONE)
+
+
+_IN_ONE = 1.6
+"""How much likelier two names are mistaken for each other in one index than wherever they stand."""
+
+
+def _in_one_index(spot: Spot, own: Sequence[Operand]) -> Iterator[list[Operand]]:
+    """Those of some operands that stand in one of several indices: `x[j * n + i]` of `t[i][j] = x[i * n + j]`."""
+    for node in spot.tree.walk():
+        if node.kind == "index":
+            inside = [one for one in own if node.first <= one.first < node.last]
+            if len({one.text for one in inside}) > 1 and len(inside) < len(own):
+                yield inside
 
 
 def _folded(name: str) -> str:

@@ -8,13 +8,14 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from layoutprobe.codegen.expressions import Rewrite, Spot, parted, terms
-from layoutprobe.codegen.statements import Source
+from layoutprobe.codegen.statements import Source, free_words
 
 
 def scheme(spot: Spot) -> Iterator[Rewrite]:
     """`t[slot(row, col)]` for `t[row * STRIDE + col]`, and `t[slot(id / CHUNKS, id % CHUNKS)]` for `t[id]`."""
     yield from _of_rows(spot)
     yield from _of_numbers(spot)
+    yield from _of_pointers(spot)
 
 
 def _of_rows(spot: Spot) -> Iterator[Rewrite]:
@@ -64,6 +65,33 @@ def _of_numbers(spot: Spot) -> Iterator[Rewrite]:
                     by = f"{head}{pitch}"
                     text = f"{head}{name}({number} / {by}, {number} % {by})"
                     yield replace(spot.replace(i + 1, i + 2, text, "scheme"), rank=0.3 * nth)
+
+
+def _of_pointers(spot: Spot) -> Iterator[Rewrite]:
+    """`base + slot(row, col)` for `base + row * STRIDE + col`: a function of a row and a column, of their names or of
+    what is multiplied and what is not."""
+    known = [found for source in spot.others for found in _OF_TWO.findall(source.text)]
+    for node in (node for node in spot.tree.walk() if node.kind == "sum" and len(node.parts) > _SIDES):
+        rest = node.parts[1:]
+        if spot.sorts(node.parts[0]) - {"pointer", ""} or any(
+            spot.operator(node, n) == "-" for n in range(1, len(node.parts))
+        ):
+            continue
+        words = free_words(spot.source.slice(rest[0].first, node.last))
+        (row, *_), col = rest[0].parts or (rest[0],), rest[1]
+        for name, one, other in dict.fromkeys(known):
+            mine = (one, other) if {one, other} <= words else (spot.text(row), spot.text(col))
+            text = f"{name}({mine[0]}, {mine[1]})"
+            if name not in words:
+                yield spot.replace(rest[0].first, node.last, text, "scheme")
+
+
+_OF_TWO = re.compile(
+    r"\b(\w+)\(\s*(?:const )?\w+ (\w+)\s*,\s*(?:const )?\w+ (\w+)\s*\)[^{};]{0,40}"
+    r"\{\s*return\s+(?=[^;]*\b\2\b)(?=[^;]*\b\3\b)[^;]{0,200}\^[^;]{0,200};"
+)
+"""A function of two numbers whose value is of both, with an exclusive or."""
+_SIDES = 2
 
 
 def _objects(spot: Spot, opened: int) -> Iterator[str]:

@@ -292,13 +292,14 @@ _LONGEST_BODY = 12
 
 
 def _body(source: Source, name: str) -> Iterator[range]:
-    """Statements of a short function; its head, where that has more than parameters."""
+    """Statements of a short function; its head, where that has more than parameters, or one with a sign or none."""
     for opened in _brackets(source).get(name, ()):
         close = source.partner[opened]
         brace = _brace(source, close + 1)
         if brace is None:
             continue
-        if source.tokens[close + 1].text == ":" or "=" in source.slice(opened, close):
+        head = source.slice(opened, close)
+        if source.tokens[close + 1].text == ":" or "=" in head or _SIGNED.search(head):
             yield source.around(opened)
         if source.is_block(brace):
             yield from islice(source.statements(brace + 1, source.partner[brace]), _LONGEST_BODY)
@@ -327,6 +328,7 @@ def _brace(source: Source, first: int) -> int | None:
 
 
 _LONGEST_HEAD = 80
+_SIGNED = re.compile(r"\b(?:un)?signed\b|\bu?int(?:8|16|32)_t\b|\bchar\b")
 
 
 def _lines(finding: Finding, own: str) -> Iterator[SourceLine]:
@@ -348,7 +350,7 @@ _ORDERS: Sequence[tuple[str, tuple[str, ...]]] = (
     ("lds-safety/", ("borrow", "names", "numbers", "operators", "terms")),
     ("numerics/wrong-factor", ("factors", "swap")),
     ("numerics/wrong-epilogue", ("factors", "swap")),
-    ("numerics/input-taken-otherwise", ("numbers", "operators", "names", "swap")),
+    ("numerics/input-taken-otherwise", ("words", "numbers", "operators", "names", "swap")),
     ("epilogue/never-written", ("clamps", "rounding", "operators", "names", "numbers")),
     ("epilogue/written-twice", ("atomic", "names", "terms", "numbers")),
     ("epilogue/leading-dimension", ("scalars", "names", "terms")),

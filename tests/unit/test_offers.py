@@ -232,3 +232,77 @@ def test_a_statement_that_is_moved_is_told_as_that(old: str, new: str, says: str
     text = f"void f(int a) {{ {old} }}"
     start = text.index(old)
     assert worded(text, Rewrite(start, start + len(old), new, "moved")).says == says
+
+
+HISTOGRAM = """\
+struct Group { const int* perm; const float* act; int hidden, first; };
+struct Tile {
+  float* base;
+  __device__ static int place(int row, int chunk) { return row * 32 + (chunk ^ (row & 7)) * 4; }
+  __device__ float4 read(int row, int chunk) const { return *(const float4*)(base + place(row, chunk)); }
+};
+__device__ int bin_of(unsigned char code) { return code >> 3; }
+__device__ void merge(float* z, float value, float old_top, float top) {
+  z[1] += old_top;
+}
+__global__ void f(const float* A, float* C, Group g, int lda, int ldc, int depth, int splits) {
+  __shared__ float part[4], tops[4];
+  const int lane = threadIdx.x % 32, wave = threadIdx.x >> 5, share = depth / splits;
+  const int kb = blockIdx.z * share;
+  const int ke = kb + share < depth ? kb + share : depth;
+  const int t = blockIdx.x, row = lane / 4, tile = t - row * (row + 1) / 2;
+  float sum = 0, top = -INFINITY, all = 0, m = 0, n = 0;
+  for (int k = kb; k < ke; ++k) m = fmaxf(m, tops[k]);
+  all += part[0] + part[1];
+  top = fmaxf(fmaxf(top, tops[0]), tops[1]);
+  sum *= __expf(m - n);
+  sum += __expf(A[lane] - n);
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) C[i * 3 + j] = A[(t * 3 + i) * 3 + j];
+  C[blockIdx.x * ldc + tile] = A[blockIdx.x * lda + g.perm[g.first + t]] + sum + top + all;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("unsigned char code", "unsigned char code"),
+        ("threadIdx.x >> 6", "threadIdx.x >> 5"),
+        ("row * (row - 1)", "row * (row + 1)"),
+        ("ke = kb + share;", "ke = kb + share < depth ? kb + share : depth;"),
+        ("base + row * 32 + chunk * 4)", "base + place(row, chunk))"),
+        ("A[(t * 3 + j) * 3 + i]", "A[(t * 3 + i) * 3 + j]"),
+        ("blockIdx.x * lda + tile", "blockIdx.x * ldc + tile"),
+        ("lda + (g.first + t)]", "lda + g.perm[g.first + t]]"),
+    ],
+)
+def test_what_others_than_the_authors_mistook_is_offered(wrong: str, right: str) -> None:
+    wrong = wrong.replace("unsigned char", "signed char")
+    spot_scalars = ("depth", "lda", "ldc", "splits")
+    mistaken = HISTOGRAM.replace(right, wrong)
+    assert mistaken != HISTOGRAM
+    spot = replace(spot_of(mistaken, mistaken.index(wrong)), scalars=spot_scalars)
+    found = [words(one.apply(mistaken)) for one in offered(spot)]
+    assert found.index(words(HISTOGRAM)) < EARLY
+
+
+@pytest.mark.parametrize(
+    ("left_out", "beside"),
+    [
+        ("  sum *= __expf(m - n);\n", "sum += __expf"),
+        ("  top = fmaxf(fmaxf(top, tops[0]), tops[1]);\n", "all += part"),
+    ],
+)
+def test_a_statement_that_others_speak_for_is_offered(left_out: str, beside: str) -> None:
+    mistaken = HISTOGRAM.replace(left_out, "")
+    spot = spot_of(mistaken, mistaken.index(beside))
+    found = [words(one.apply(mistaken)) for one in offered(spot)]
+    assert found.index(words(HISTOGRAM)) < EARLY
+
+
+def test_an_index_less_one_is_in_brackets_where_it_binds_less() -> None:
+    text = "void f(const float* x, int t) { g(x[t >> 6]); }"
+    found = {one.apply(text) for one in rewrites(spot_of(text, text.index("g(x")), "ones")}
+    assert "void f(const float* x, int t) { g(x[(t >> 6) - 1]); }" in found
+    assert not any("6 - 1" in one for one in found)
