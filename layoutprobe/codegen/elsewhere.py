@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -25,6 +26,7 @@ def elsewhere(spot: Spot) -> Iterator[Rewrite]:
     yield from _values(spot)
     yield from _factors(spot)
     yield from _copies(spot)
+    yield from _shuffled(spot)
 
 
 def _values(spot: Spot) -> Iterator[Rewrite]:
@@ -96,5 +98,18 @@ def _copies(spot: Spot) -> Iterator[Rewrite]:
                 yield replace(spot.behind(part.last - 1, f" + {text}", "elsewhere"), rank=0.05 * nth - 0.5)
 
 
+def _shuffled(spot: Spot) -> Iterator[Rewrite]:
+    """`__shfl(scale, row, 64)` for `scale`, where the file has another lane's number so."""
+    calls = dict.fromkeys(found for source in spot.others for found in _SHUFFLES.findall(source.text))
+    known = [call for call in calls if free_words(call[1]) <= spot.heads | {*spot.names}]
+    for node in spot.tree.walk():
+        if node.kind == "leaf" and not node.parts and spot.sorts(node) == {"real"}:
+            name = spot.text(node)
+            for call, lane in [one for one in known if name.isidentifier()][:_MOST]:
+                new = spot.replace(node.first, node.last, f"{call}({name}{lane})", "elsewhere")
+                yield replace(new, rank=0.4)
+
+
+_SHUFFLES = re.compile(r"\b(__shfl)\(\s*\w+(\s*,[^;(){}]{1,60})\)")
 _STEPS, _MOST_STEPS = ("1", "2", "4", "8", "16"), 16
 """By what an index of a copied statement may go on."""

@@ -106,8 +106,7 @@ class Explainer(Struct):
         def step(share: float) -> None:
             tally.step("changes that may mend it", SIZES + (1 - SIZES) * min(share, 1.0))
 
-        known = [one.place for one in mended]
-        self.held = source_changes(self.mender, trials, still, known, self.most, step)
+        self.held = source_changes(self.mender, trials, still, mended, self.most, step)
         symbol = tally.built.kernel.name
         return [self.mender.mended(held, symbol) for held in self.held[:_SHOWN]]
 

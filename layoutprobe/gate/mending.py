@@ -373,7 +373,7 @@ def source_changes(
     mender: Mender,
     trials: Trials | None,
     findings: Sequence[Finding],
-    known: Sequence[Place],
+    known: Sequence[Mended],
     most: int,
     step: Callable[[float], None],
 ) -> list[Held]:
@@ -383,7 +383,7 @@ def source_changes(
         mender: of the kernel.
         trials: its runs; None where their values decide nothing.
         findings: what is wrong.
-        known: places of instructions that mend it.
+        known: instructions that mend it.
         most: changes that are tried.
         step: told which share of all that may be tried is done.
     """
@@ -393,9 +393,9 @@ def source_changes(
         step(max(mender.tried / bound, mender.spent / COST))
         return mender.tried < bound and mender.spent < COST
 
-    lines = [place.source for place in known if place.source is not None]
+    lines = [one.place.source for one in known if one.place.source is not None]
     ran = trials.first.lines if trials is not None else ()
-    edits = mender.edits.in_turn(findings[:_CAUSES], lines, ran)
+    edits = mender.edits.in_turn(findings[:_CAUSES], lines, ran, [one.says for one in known])
     if (
         trials is not None
     ):  # waves are run in one order: what they compute does not tell what keeps them in another

@@ -59,10 +59,15 @@ class SourceEdits:
         self._copy = copy
         self.sources = {file: Source(text) for file, text in copy.texts.items()}
         self._axes, self._told = _axes(copy.case), numbers_told(copy.case)
+        self._meant: set[tuple[str, str]] = set()
         self._macros = {one.name: (file, one) for file, text in copy.texts.items() for one in macros(text)}
 
     def in_turn(
-        self, findings: Sequence[Finding], known: Sequence[SourceLine] = (), ran: Sequence[SourceLine] = ()
+        self,
+        findings: Sequence[Finding],
+        known: Sequence[SourceLine] = (),
+        ran: Sequence[SourceLine] = (),
+        mended: Sequence[str] = (),
     ) -> list[SourceEdit]:
         """All of them, the likeliest first.
 
@@ -70,7 +75,9 @@ class SourceEdits:
             findings: what is wrong.
             known: lines of which something else says that they are to be changed.
             ran: all lines of what was executed.
+            mended: what is otherwise in instructions with which all is right.
         """
+        self._meant = {pair for says in mended for pair in _ARGUMENTS.findall(says)}
         ranked: dict[object, SourceEdit] = {}
         for finding in findings:
             for place in self._statements(finding, known, ran):
@@ -96,7 +103,14 @@ class SourceEdits:
             for rewrite in found:
                 before = rewrite.start < place.offset
                 rank = far + rewrite.rank - order.get(kind, 0.0) + before * _BEFORE
+                if self._meant and self._is_meant(place.source, rewrite):
+                    rank -= _SURE
                 yield SourceEdit(place.file, rewrite, rank, finding)
+
+    def _is_meant(self, source: Source, rewrite: Rewrite) -> bool:
+        """Whether a change is one of a name, and an instruction is right with the same one."""
+        names = [_NAME.fullmatch(text) for text in (rewrite.text, source.text[rewrite.start : rewrite.end])]
+        return tuple(found[1] if found else "" for found in names) in self._meant
 
     def _statements(
         self, finding: Finding, known: Sequence[SourceLine], ran: Sequence[SourceLine]
@@ -203,6 +217,9 @@ def _known_at(here: _Near, names: Iterable[str]) -> Iterator[tuple[Path, Source,
                 yield near.file, source, at
 
 
+_ARGUMENTS = re.compile(r"argument (\w+) in place of (\w+)")
+"""What an instruction is right with."""
+_NAME = re.compile(r"(?:\w+(?:\.|->))*(\w+)")
 _HEADS = ("if", "for", "while")
 _STEP = re.compile(r"without `([-+*/] [\w.]+)`")
 """What a finding says of a step of the reference."""

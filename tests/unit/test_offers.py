@@ -257,6 +257,8 @@ __global__ void f(const float* A, float* C, Group g, int lda, int ldc, int depth
   top = fmaxf(fmaxf(top, tops[0]), tops[1]);
   sum *= __expf(m - n);
   sum += __expf(A[lane] - n);
+  const float corr = expf(m), inv = 1.0f / __shfl(n, row + 4, 64);
+  const float c = __shfl(corr, row + 4, 64);
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) C[i * 3 + j] = A[(t * 3 + i) * 3 + j];
   C[blockIdx.x * ldc + tile] = A[blockIdx.x * lda + g.perm[g.first + t]] + sum + top + all;
@@ -274,6 +276,7 @@ __global__ void f(const float* A, float* C, Group g, int lda, int ldc, int depth
         ("base + row * 32 + chunk * 4)", "base + place(row, chunk))"),
         ("A[(t * 3 + j) * 3 + i]", "A[(t * 3 + i) * 3 + j]"),
         ("blockIdx.x * lda + tile", "blockIdx.x * ldc + tile"),
+        ("float c = corr;", "float c = __shfl(corr, row + 4, 64);"),
         ("lda + (g.first + t)]", "lda + g.perm[g.first + t]]"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -57,6 +58,13 @@ def words(text: str) -> tuple[str, ...]:
 
 def reached(text: str, monkeypatch: pytest.MonkeyPatch, wrong: int, ran: list[int]) -> set[tuple[str, ...]]:
     """All texts that are tried for a kernel where a line is wrong."""
+    return set(in_turn(text, monkeypatch, wrong, ran))
+
+
+def in_turn(
+    text: str, monkeypatch: pytest.MonkeyPatch, wrong: int, ran: list[int], mended: Sequence[str] = ()
+) -> list[tuple[str, ...]]:
+    """The same in the order in which they are tried; `mended`: what is said of instructions."""
     monkeypatch.setattr(source_edits, "scalars_for", lambda *_: ("M", "N", "K", "mode"))
     monkeypatch.setattr(source_edits, "numbers_told", lambda _: ())
     copy = SimpleNamespace(
@@ -68,9 +76,17 @@ def reached(text: str, monkeypatch: pytest.MonkeyPatch, wrong: int, ran: list[in
     place = Place(source=SourceLine(FILE.name, wrong, 3))
     finding = Finding(Rule("numerics/wrong-values", "", "", ""), "C is wrong", place)
     found = SourceEdits(cast("SourceCopy", copy)).in_turn(
-        [finding], (), [SourceLine(FILE.name, n) for n in ran]
+        [finding], (), [SourceLine(FILE.name, n) for n in ran], mended
     )
-    return {words(one.rewrite.apply(text)) for one in found}
+    return [words(one.rewrite.apply(text)) for one in found]
+
+
+def test_the_name_with_which_an_instruction_is_right_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = KERNEL.replace("row * N + col]", "row * K + col]")
+    says = "argument N in place of K"
+    first = in_turn(wrong, monkeypatch, STORE - 9, [STORE], [says])[:3]
+    assert words(KERNEL) in first
+    assert words(KERNEL) not in in_turn(wrong, monkeypatch, STORE - 9, [STORE])[:3]
 
 
 @pytest.mark.parametrize(
