@@ -16,6 +16,7 @@ from layoutprobe.observe.lds import LdsObserver
 from layoutprobe.observe.waits import Hazard, WaitObserver, WaitRecord
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
+from layoutprobe.trace.formal_races import formal_at_barriers
 from layoutprobe.trace.missing_barriers import missing_barriers, missing_waits
 from layoutprobe.trace.places import register, site, where
 from layoutprobe.trace.subject import Subject
@@ -33,7 +34,7 @@ take effect after the barrier. Vector loads (vmcnt, loadcnt) complete in order a
 operations (lgkmcnt, dscnt) too; scalar loads (lgkmcnt, kmcnt) in any order, so that only a wait for 0
 covers them. A load from memory to LDS is an LDS access that vmcnt counts: its own wave, too, may touch the
 bytes only after a wait. Stores may be outstanding at the end, and at a barrier where nobody touches their
-bytes.
+bytes; and a load at a barrier where what it gets is never used, which is seen in a run in which it is undefined.
 Compilers insert these waits; what is checked is assembly, inline assembly, and code objects of any
 origin. Halves of registers count apart, whichever lanes are active. Global memory that waves of one
 workgroup hand each other (vscnt before a barrier) is not looked at here, see races; nor what needs other
@@ -82,6 +83,8 @@ def run(subject: Subject) -> CheckResult:
         return CHECK.skipped("the kernel accesses no memory")
     findings = [_hazard(subject, hazards) for hazards in missing_waits(subject, record.hazards)]
     late = [race for race in lds.races if race.late]
+    if any(race.kind == "WAR" for race in late) and formal_at_barriers(subject, lds):
+        late = [race for race in late if race.kind != "WAR"]
     findings += [_late(subject, clashes) for clashes in missing_barriers(subject, late)]
     told = {race.first.inst.pc for race in late}  # the wait before the barrier is that of the own wave, too
     early = [clash for clash in lds.early if clash.first.inst.pc not in told]

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from layoutprobe.isa.inst import Inst
 from layoutprobe.observe.barriers import ApartBarriers, SkippedBarrier
-from layoutprobe.observe.doubts import Cells
+from layoutprobe.observe.doubts import Cells, Issued
 from layoutprobe.observe.who import Who
 
 ClashKind = Literal["RAW", "WAR", "WAW"]
@@ -73,6 +73,7 @@ class LdsRecord(Struct, frozen=True):
             aligned than their width, so that granules cannot tell them apart.
         skipped: see SkippedBarrier.
         raced: what is stored while no barrier orders it against another wave's load: see `doubts.Stored`.
+        overtaken: loads that were outstanding at a barrier, and whose bytes another wave stores to after it.
     """
 
     races: tuple[Clash, ...]
@@ -86,6 +87,7 @@ class LdsRecord(Struct, frozen=True):
     complete: bool
     skipped: tuple[SkippedBarrier, ...] = ()
     raced: Cells = ()
+    overtaken: tuple[Issued, ...] = ()
 
 
 HandoverKind = Literal["load", "overwrites a load", "overwrites a store", "mix", "lanes"]

@@ -44,6 +44,7 @@ from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.clashes import Clash, ClashKind, LdsRecord, Touch
 from layoutprobe.observe.counters import LONGEST
 from layoutprobe.observe.doubts import Stored, lds_cells
+from layoutprobe.observe.late_loads import LateLoads
 from layoutprobe.observe.lds_access import Store, granule_shift, straddles
 from layoutprobe.observe.lds_flags import Flags, asks, polls_of
 from layoutprobe.observe.lds_stamps import (
@@ -98,6 +99,7 @@ class LdsObserver(Recorder):
         self._recent: dict[tuple[int, int], deque[Recent]] = {}  # PC, first wave -> last accesses
         self._early: dict[tuple[object, ...], Clash] = {}
         self._raced, self._batch = Stored(), -1
+        self._late = LateLoads()
         self._numbers: Stamps | None = (
             None  # [which, granule] of the last direct load, and of the last reader
         )
@@ -114,6 +116,7 @@ class LdsObserver(Recorder):
         self._outstanding.batch(machine, program)
         self._barriers.batch(machine)
         self._batch += 1
+        self._late.batch()
         self._machine = machine
         self._split, self._ahead = any(inst.kind == Kind.ARRIVE for inst in program.insts), False
         self._shift = granule_shift(program.accesses)
@@ -203,6 +206,7 @@ class LdsObserver(Recorder):
             self._complete,
             self._barriers.skipped(),
             self._raced.cells,
+            self._late.overtaken,
         )
 
     # Accesses.
@@ -382,6 +386,7 @@ class LdsObserver(Recorder):
             self._kept.change(row, at[still], now[still])
         if not access.store:
             self._read_late(now, at)
+            self._late.carry(access, wave[mine])
         access.stamps = stamps.copy()
         access.stamps[mine] = now
 
@@ -436,6 +441,8 @@ class LdsObserver(Recorder):
         if kind != "WAW" and which.any():
             a, b = (np.broadcast_to(stamps, cells.shape)[which] for stamps in (first, second))
             load, store = (b, a) if kind == "RAW" else (a, b)
+            if kind == "WAR":
+                self._late.overtake(load, self._batch)
             interval = (load >> INTERVAL) - (load >> BETWEEN & 1)
             self._raced.note(lds_cells(cells[which], self._batch, interval), wave_of(store))
 

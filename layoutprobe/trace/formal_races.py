@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from layoutprobe.observe.clashes import WITH_LOAD, Handovers, LdsRecord
 from layoutprobe.observe.doubts import Doubted, Doubting
+from layoutprobe.observe.late_loads import DoubtingIssued
 from layoutprobe.observe.undefined import UndefinedObserver, UndefinedRecord
 from layoutprobe.trace.subject import RunSpec, Subject
 
@@ -34,10 +35,15 @@ def formal_in_lds(subject: Subject, record: LdsRecord) -> bool:
     return record.complete and _never_used(subject, Doubting(record.raced, of_lds=True), "")
 
 
-def _never_used(subject: Subject, doubting: Doubting, order: str) -> bool:
+def formal_at_barriers(subject: Subject, record: LdsRecord) -> bool:
+    """No load of LDS uses what it gets that was outstanding at a barrier, and may come behind a store after it."""
+    return record.complete and _never_used(subject, DoubtingIssued(record.overtaken), "")
+
+
+def _never_used(subject: Subject, doubting: Doubting | DoubtingIssued, order: str) -> bool:
     """Whether nobody uses what is doubted; False also where that was not seen: of a launch that happened
     elsewhere, and of loads by ways that cannot be followed."""
-    if not doubting.cells:
+    if not (doubting.cells if isinstance(doubting, Doubting) else doubting.loads):
         return False
     watched = (doubting, UndefinedObserver)
     run = subject.run(RunSpec("integers", watched, order=order, doubted=True), partial=True)
