@@ -120,6 +120,11 @@ def tables(spot: Spot) -> Iterator[Rewrite]:
             for nth, table in enumerate((*members, *held)[:_MOST]):
                 text = f"{table}[{spot.text(node.parts[0])}]"
                 yield replace(spot.replace(node.first, node.last, text, "tables"), rank=0.1 * nth)
+    for node in spot.tree.walk():  # and the reverse: `f(slot)` for `f(columns[slot])`
+        for part in node.parts if node.kind in ("call", "index", "group") else ():
+            inner = re.fullmatch(r"(\w+)\s*\[\s*(\w+)\s*\]", spot.text(part))
+            if inner and spot.scope.elements.get(inner[1]) in ("integer", None) and inner[2] in spot.names:
+                yield replace(spot.replace(part.first, part.last, inner[2], "tables"), rank=0.3)
     for table in islice((*held, *members), _MOST):
         unused = table in spot.scope.unused
         for one in own:

@@ -108,6 +108,9 @@ def _bound(term: str) -> str:
 def numbers(spot: Spot) -> Iterator[Rewrite]:
     """A number that is one more or less, twice or half of what stands there; an index in the other buffer."""
     tokens = spot.source.tokens
+    for i in (i for i in spot.within if tokens[i - 1].text in (">>", "<<") and is_whole(tokens[i])):
+        for other in (other for other in (int(tokens[i].text) - 1, int(tokens[i].text) + 1) if other >= 0):
+            yield replace(spot.replace(i, i + 1, str(other), "numbers"), rank=-_OF_SHIFT)
     yield from _of_bits(spot)
     near = Counter(
         tokens[i].text for i in function_around(spot.source, spot.within.start) if is_whole(tokens[i])
@@ -116,15 +119,12 @@ def numbers(spot: Spot) -> Iterator[Rewrite]:
     for i in spot.within:
         if is_whole(tokens[i]) and not _is_modifier(spot, i):
             value = int(tokens[i].text)
-            beside = (value - 1, value + 1)
-            shift = beside if tokens[i - 1].text in (">>", "<<") else ()
-            for other in dict.fromkeys((*shift, *_scales(value), *beside[::-1], *common, value * 4)):
+            for other in dict.fromkeys((*_scales(value), value + 1, value - 1, *common, value * 4)):
                 if other >= 0 and other != value:
-                    late = -_SHIFTED if other in shift else 0.0
-                    yield replace(spot.replace(i, i + 1, str(other), "numbers"), rank=late)
+                    yield spot.replace(i, i + 1, str(other), "numbers")
 
 
-_SHIFTED = 1.5
+_OF_SHIFT = 1.5
 """How much likelier a shift is by one more or less: half of what is divided by, or twice that."""
 
 
@@ -132,13 +132,19 @@ def distances(spot: Spot) -> Iterator[Rewrite]:
     """With which distance a loop begins that exchanges values between lanes and halves it: half of a wave."""
     source, tokens = spot.source, spot.source.tokens
     behind = source.slice(spot.within.start, min(spot.within.stop + _BODY, len(tokens)))
-    halves = re.search(r">>=\s*1|/=\s*2", behind) and re.search(r"shfl|bpermute|permlane|dpp", behind)
+    halves = re.search(r">>=\s*1|/=\s*2", behind) and re.search(_LANES, behind)
     if tokens[spot.within.start].text == "for" and halves:
         begins = (i for i in spot.within if tokens[i - 1].text == "=" and is_whole(tokens[i]))
         for first in islice(begins, 1):
             yield from (spot.replace(first, first + 1, far, "distances") for far in _FARTHEST)
+    if tokens[spot.within.start].text.isupper() and re.search(_LANES, behind):  # a loop by a macro
+        for i in (i for i in spot.within if is_whole(tokens[i])):
+            yield from (
+                spot.replace(i, i + 1, far, "distances") for far in _FARTHEST if far != tokens[i].text
+            )
 
 
+_LANES = r"shfl|bpermute|permlane|dpp"
 _FARTHEST, _BODY = ("16", "32"), 40
 """Half of a wave, of 32 lanes and of 64; words of a loop's body that are looked at."""
 
@@ -279,7 +285,8 @@ def is_whole(token: Token) -> bool:
 
 _REAL = re.compile(r"((?=[\d.]*[.eE])\d*\.?\d*(?:[eE][+-]?\d{1,3})?)(f16|[fFlL]?)")
 _CONSTANTS = (
-    *("0.044715", "0.7978845608", "1.702", "1.44269504", "0.69314718", "0.70710678", "1e-5", "1e-6"),
+    *("0.044715", "0.7978845608028654", "1.702", "1.4426950408889634", "0.6931471805599453", "1e-5", "1e-6"),
+    *("0.7071067811865476", "1.4142135623730951", "3.141592653589793", "0.3989422804014327"),
     *("448", "240", "57344", "127", "128", "255", "1024", "1032", "1536"),
 )
 """Of GELU, logarithms to other bases, norms, the largest numbers of 8 bits, and what codes become that are the
@@ -315,16 +322,25 @@ _SHIFTED = 3.0
 def _others(value: Decimal, text: str, *, whole: bool) -> Iterator[tuple[float, str]]:
     """What may be meant by a number, with how unlikely it is."""
     if not whole:
-        exact = {Decimal(one) for one in _CONSTANTS}
         shifted = [(0.0, value / 10), (0.1, value * 10)]
-        yield from ((rank - _SHIFTED * (other in exact), _plain(other)) for rank, other in shifted)
+        yield from ((rank - _SHIFTED * _is_known(other), _plain(other)) for rank, other in shifted)
         yield from ((0.6, _plain(value * 2)), (0.7, _plain(value / 2)), (0.8, _plain(-value)))
+    both = not whole and _is_known(value)  # one formula's for another's
     for known in _CONSTANTS:
         other = Decimal(known)
-        if (whole and "." in known) or other == value or not 1 / _NEAR < other / abs(value) < _NEAR:
+        same = abs(other - value) <= other * _DIGITS
+        if (whole and "." in known) or same or not 1 / _NEAR < other / abs(value) < _NEAR:
             continue
         like = SequenceMatcher(None, text.strip("0."), known.strip("0."), autojunk=False).ratio()
-        yield 1.5 - like + 0.3 * abs(log(other / abs(value))), known
+        yield (-1.5 if both else 1.5 - like) + 0.3 * abs(log(other / abs(value))), known
+
+
+def _is_known(value: Decimal) -> bool:
+    """Whether a number is a known one, as far as it has digits."""
+    return any(abs(value - Decimal(one)) <= Decimal(one) * _DIGITS for one in _CONSTANTS)
+
+
+_DIGITS = Decimal("1e-5")
 
 
 def _plain(value: Decimal) -> str:

@@ -56,7 +56,7 @@ class Explainer(Struct):
             lambda: (
                 self._otherwise(tally, still) or self._told(tally, still, disordered)
                 if still
-                else self._ordered(races)
+                else self._ordered(races) or self._misplaced(tally, results, races)
             ),
             lambda why: _noted(still or races, why),
         )
@@ -76,6 +76,14 @@ class Explainer(Struct):
         self.held = ordering(self.mender, races[0])
         mended = [self.mender.mended(one, "") for one in self.held]
         return {id(races[0]): _with_barrier(races[0], mended)} if mended else {}
+
+    def _misplaced(
+        self, tally: Tally, results: Sequence[CheckResult], races: Sequence[Finding]
+    ) -> dict[int, Finding]:
+        """The first race with a change of what is computed, where no barrier ends it and values are wrong: waves
+        meet where they should not."""
+        values = [found for result in results for found in result.findings if result.check == numerics.NAME]
+        return self._told(tally, [races[0], *values], disordered=True) if values else {}
 
     def _told(self, tally: Tally, still: Sequence[Finding], disordered: bool) -> dict[int, Finding]:
         """Finding (by identity) -> the same with what mends it."""

@@ -128,6 +128,7 @@ class SourceEdits:
         starts += [(line, (_BESIDE if known else _RAN) + n * _ASIDE) for n, line in enumerate(rest)]
         nearest: dict[tuple[Path, int], _Near] = {}
         waiting = deque(near for line, far in starts for near in self._of_line(line, far))
+        waiting.extend(self._types())
         while waiting:
             near = waiting.popleft()
             key = near.file, near.source.tokens[near.within.start].start
@@ -139,6 +140,14 @@ class SourceEdits:
             waiting.extend(_inside(near))
             waiting.extend(self._definitions(near))
         return list(nearest.values())
+
+    def _types(self) -> Iterator[_Near]:
+        """Types of the file's own that have a sign, or none: `typedef signed char act_t;`."""
+        for file, source in self.sources.items():
+            for i in (i for i, token in enumerate(source.tokens) if token.text in ("typedef", "using")):
+                within = source.around(i)
+                if _SIGNED.search(source.slice(within.start, within.stop)):
+                    yield _Near(_BESIDE, file, source, within, 0)
 
     def _without_code(self, ran: Sequence[SourceLine]) -> Iterator[SourceLine]:
         """Heads of branches and loops of functions that ran, that have no instruction of their own: what comes of

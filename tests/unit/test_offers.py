@@ -245,7 +245,7 @@ __device__ int bin_of(unsigned char code) { return code >> 3; }
 __device__ void merge(float* z, float value, float old_top, float top) {
   z[1] += old_top;
 }
-__global__ void f(const float* A, float* C, Group g, int lda, int ldc, int depth, int splits) {
+__global__ void f(const float* A, float* C, Group g, const int* list, int code, int lda, int ldc, int depth, int splits) {
   __shared__ float part[4], tops[4];
   const int lane = threadIdx.x % 32, wave = threadIdx.x >> 5, share = depth / splits;
   const int kb = blockIdx.z * share;
@@ -253,6 +253,8 @@ __global__ void f(const float* A, float* C, Group g, int lda, int ldc, int depth
   const int t = blockIdx.x, row = lane / 4, tile = t - row * (row + 1) / 2;
   float sum = 0, top = -INFINITY, all = 0, m = 0, n = 0;
   for (int k = kb; k < ke; ++k) m = fmaxf(m, tops[k]);
+  m += erff(m * 0.7071067811865476f) + gather(g, list[code]) + gather(g, code);
+  HALVING(d, 32) sum += __shfl_xor(sum, d, 64);
   all += part[0] + part[1];
   top = fmaxf(fmaxf(top, tops[0]), tops[1]);
   sum *= __expf(m - n);
@@ -277,6 +279,10 @@ __global__ void f(const float* A, float* C, Group g, int lda, int ldc, int depth
         ("A[(t * 3 + j) * 3 + i]", "A[(t * 3 + i) * 3 + j]"),
         ("blockIdx.x * lda + tile", "blockIdx.x * ldc + tile"),
         ("float c = corr;", "float c = __shfl(corr, row + 4, 64);"),
+        ("gather(g, code)", "gather(g, list[code])"),
+        ("gather(g, list[code])", "gather(g, code)"),
+        ("erff(m * 0.7978845608028654f)", "erff(m * 0.7071067811865476f)"),
+        ("HALVING(d, 16)", "HALVING(d, 32)"),
         ("lda + (g.first + t)]", "lda + g.perm[g.first + t]]"),
     ],
 )
