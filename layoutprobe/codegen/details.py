@@ -124,7 +124,7 @@ def tables(spot: Spot) -> Iterator[Rewrite]:
         for part in node.parts if node.kind in ("call", "index", "group") else ():
             inner = re.fullmatch(r"(\w+)\s*\[\s*(\w+)\s*\]", spot.text(part))
             if inner and spot.scope.elements.get(inner[1]) in ("integer", None) and inner[2] in spot.names:
-                yield replace(spot.replace(part.first, part.last, inner[2], "tables"), rank=0.3)
+                yield replace(spot.replace(part.first, part.last, inner[2], "tables"), rank=0.0)
     for table in islice((*held, *members), _MOST):
         unused = table in spot.scope.unused
         for one in own:

@@ -27,6 +27,7 @@ def elsewhere(spot: Spot) -> Iterator[Rewrite]:
     yield from _factors(spot)
     yield from _copies(spot)
     yield from _shuffled(spot)
+    yield from _members(spot)
 
 
 def _values(spot: Spot) -> Iterator[Rewrite]:
@@ -110,6 +111,19 @@ def _shuffled(spot: Spot) -> Iterator[Rewrite]:
                 yield replace(new, rank=0.4)
 
 
+def _members(spot: Spot) -> Iterator[Rewrite]:
+    """`Pair{__shfl_xor(p.key, d), __shfl_xor(p.at, d)}` for `Pair{__shfl_xor(p.key, d), p.at}`."""
+    for node in spot.tree.walk():
+        texts = [spot.text(part) for part in node.parts] if node.kind in ("braces", "call", "list") else []
+        calls = [found for text in texts if (found := _OF_MEMBER.fullmatch(text)) is not None]
+        for part, text in zip(node.parts, texts, strict=False):
+            for call in calls:
+                if re.fullmatch(rf"{re.escape(call[2])}\w+", text):
+                    new = spot.replace(part.first, part.last, f"{call[1]}({text}{call[3]})", "elsewhere")
+                    yield replace(new, rank=-0.3)
+
+
+_OF_MEMBER = re.compile(r"(\w+)\(\s*(\w+(?:\.|->))\w+(\s*(?:,[^;(){}]{1,60})?)\)")
 _SHUFFLES = re.compile(r"\b(__shfl)\(\s*\w+(\s*,[^;(){}]{1,60})\)")
 _STEPS, _MOST_STEPS = ("1", "2", "4", "8", "16"), 16
 """By what an index of a copied statement may go on."""

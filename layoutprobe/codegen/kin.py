@@ -23,10 +23,23 @@ def operators(spot: Spot) -> Iterator[Rewrite]:
         for text, rank in (
             _OTHER_OPERATORS.get(spot.source.tokens[i].text, ()) if i not in of_templates else ()
         ):
-            yield replace(spot.replace(i, i + 1, text, "operators"), rank=rank)
+            joined = text == _JOINS.get(spot.source.tokens[i].text) and _are_bounds(spot, text)
+            yield replace(spot.replace(i, i + 1, text, "operators"), rank=rank - _LIKELY * joined)
         if spot.source.tokens[i].text in (">>", "&") and i + 1 < spot.within.stop:
             for text in _other_part(spot.source.tokens[i].text, spot.source.tokens[i + 1].text):
                 yield replace(spot.replace(i, i + 2, text, "operators"), rank=0.5)
+
+
+_JOINS = {"&&": "||", "||": "&&"}
+
+
+def _are_bounds(spot: Spot, joint: str) -> bool:
+    """Whether all tests are of what should be joined so: outside of one bound or another, inside of all."""
+    signs = (">", ">=") if joint == "||" else ("<", "<=")
+    joined = next((node for node in spot.tree.walk() if node.kind in ("all", "any")), None)
+    tests = joined.parts if joined is not None else ()
+    plain = all(part.kind == "comparison" and len(part.parts) == 2 for part in tests)
+    return bool(tests) and plain and all(spot.operator(part, 1) in signs for part in tests)
 
 
 def _other_part(sign: str, number: str) -> Iterator[str]:

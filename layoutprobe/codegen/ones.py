@@ -25,6 +25,8 @@ def ones(spot: Spot) -> Iterator[Rewrite]:
             sign = "+" if spot.operator(node, len(node.parts) - 1) == "-" else "-"
             at = node.parts[-1].first - 1
             yield replace(spot.replace(at, at + 1, sign, "ones"), rank=-0.2)
+        if node.kind in ("index", "sum"):
+            yield from _turned_round(spot, node)
         if differs and spot.source.tokens[node.parts[1].first].kind == "name":
             yield from (replace(one, rank=0.0) for one in _less(spot, node.parts[0], "+"))
         elif node.kind == "call" and _name(spot, node) in _CLAMPS:
@@ -33,6 +35,23 @@ def ones(spot: Spot) -> Iterator[Rewrite]:
             yield from (replace(one, rank=0.6) for one in _less(spot, node.parts[1], "+"))
         elif node.kind == "index":
             yield from (replace(one, rank=0.9) for part in node.parts for one in _less(spot, part, "+"))
+
+
+def _turned_round(spot: Spot, node: Node) -> Iterator[Rewrite]:
+    """`x[tap]` for `x[taps - 1 - tap]`, and the reverse for the counter of a loop."""
+    parts = node.parts
+    signs = [spot.operator(node, n) for n in range(len(parts))] if node.kind == "sum" else []
+    for n in range(2, len(parts)):
+        if signs[n - 1 : n + 1] == ["-", "-"] and "1" in (spot.text(parts[n]), spot.text(parts[n - 1])):
+            name = next(one for one in (parts[n], parts[n - 1]) if spot.text(one) != "1")
+            new = spot.replace(parts[n - 2].first, parts[n].last, spot.text(name), "ones")
+            yield replace(new, rank=-0.6)
+    for part in parts:
+        found = re.search(rf"[;(\s]{re.escape(spot.text(part))} < ([\w.]+)\s*;", spot.body)
+        counts = found is not None and part.kind == "leaf" and spot.text(part).isidentifier()
+        if counts and found is not None and (node.kind == "index" or "+" in signs):
+            text = f"{found[1]} - 1 - {spot.text(part)}"
+            yield replace(spot.replace(part.first, part.last, text, "ones"), rank=0.1)
 
 
 def _less(spot: Spot, part: Node, more: str) -> Iterator[Rewrite]:

@@ -13,6 +13,7 @@ from math import log
 
 from msgspec.structs import replace
 
+from layoutprobe.codegen.declarations import declared_in
 from layoutprobe.codegen.expressions import (
     Rewrite,
     Spot,
@@ -112,6 +113,10 @@ def numbers(spot: Spot) -> Iterator[Rewrite]:
         for other in (other for other in (int(tokens[i].text) - 1, int(tokens[i].text) + 1) if other >= 0):
             yield replace(spot.replace(i, i + 1, str(other), "numbers"), rank=-_OF_SHIFT)
     yield from _of_bits(spot)
+    for i in (i for i in declared_in(spot.source) & {*spot.within} if _BUFFERS.search(tokens[i].text)):
+        if tokens[i + 1].text == "=" and tokens[i + 2].text in ("1", "2", "3"):
+            more = spot.replace(i + 2, i + 3, str(int(tokens[i + 2].text) + 1), "numbers")
+            yield replace(more, rank=-_OF_SHIFT)
     near = Counter(
         tokens[i].text for i in function_around(spot.source, spot.within.start) if is_whole(tokens[i])
     )
@@ -124,6 +129,7 @@ def numbers(spot: Spot) -> Iterator[Rewrite]:
                     yield spot.replace(i, i + 1, str(other), "numbers")
 
 
+_BUFFERS = re.compile(r"buf|stage|slot|pipe|ring", re.IGNORECASE)
 _OF_SHIFT = 1.5
 """How much likelier a shift is by one more or less: half of what is divided by, or twice that."""
 

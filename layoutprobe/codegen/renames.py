@@ -167,7 +167,7 @@ def alike(one: str, other: str) -> bool:
         return bool(heads) and mine == theirs and one != other
     if (mine.isupper() and theirs.isupper()) or heads[:1] in [[name] for name in BUILTIN]:
         return True
-    if _is_more(one, other):
+    if _is_more(one, other) or _is_word_of(mine, theirs):
         return True
     if len(mine) == len(theirs) == 1:
         return bool(heads) or (mine.isupper() and theirs.isupper())
@@ -176,6 +176,15 @@ def alike(one: str, other: str) -> bool:
     if any(a == b for a, b in pairs) or any({a.lower(), b.lower()} <= kin for a, b in pairs for kin in _KIN):
         return True
     return len(mine) == len(theirs) and sum(a != b for a, b in zip(mine, theirs, strict=True)) == 1
+
+
+def _is_word_of(one: str, other: str) -> bool:
+    """Whether a name is a word of another one, as `depth` is of `TILE_DEPTH`."""
+    short, long = sorted((one.lower(), other.lower()), key=len)
+    return len(short) >= _LEAST_WORD and short in long.split("_")
+
+
+_LEAST_WORD = 4
 
 
 def _is_more(one: str, other: str) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import count, islice
 from pathlib import Path
@@ -23,6 +23,7 @@ from layoutprobe.codegen.macros import macros
 from layoutprobe.codegen.rewrites import KINDS, rewrites
 from layoutprobe.codegen.scope import Outer, scope
 from layoutprobe.codegen.statements import Source
+from layoutprobe.codegen.tree import ASSIGNMENTS
 from layoutprobe.gate.copies import SourceCopy
 from layoutprobe.gate.strides import numbers_told, scalars_for
 from layoutprobe.manifest.binding import bind
@@ -207,6 +208,9 @@ class SourceEdits:
         for file, there, at in _known_at(here, names):
             far = here.far + _DEFINED + next(steps) * _FARTHER / 4
             yield _Near(far, file, there, there.around(at), 0)
+        for at in _changed_at(here, names):
+            far = here.far + _DEFINED + next(steps) * _FARTHER / 4
+            yield _Near(far, here.file, source, source.around(at), 0)
         for name in names:
             for file, there in self.sources.items():
                 for body in _body(there, name):
@@ -226,6 +230,18 @@ def _known_at(here: _Near, names: Iterable[str]) -> Iterator[tuple[Path, Source,
                 yield near.file, source, at
 
 
+def _changed_at(here: _Near, names: Collection[str]) -> list[int]:
+    """Where names of a statement are added to before it, in its function: a compiler makes one of all that."""
+    tokens, around = here.source.tokens, function_around(here.source, here.within.start)
+    found = (
+        i
+        for i in range(here.within.start - 1, around.start, -1)
+        if tokens[i].text in names and tokens[i + 1].text in ASSIGNMENTS and tokens[i + 1].text != "="
+    )
+    return list(islice(found, _MOST_CHANGES))
+
+
+_MOST_CHANGES = 4
 _ARGUMENTS = re.compile(r"argument (\w+) in place of (\w+)")
 """What an instruction is right with."""
 _NAME = re.compile(r"(?:\w+(?:\.|->))*(\w+)")

@@ -245,7 +245,8 @@ __device__ int bin_of(unsigned char code) { return code >> 3; }
 __device__ void merge(float* z, float value, float old_top, float top) {
   z[1] += old_top;
 }
-__global__ void f(const float* A, float* C, Group g, const int* list, int code, int lda, int ldc, int depth, int splits) {
+__global__ void f(const float* A, float* C, Group g, const int* list, int code, int lda, int ldc, int depth,
+                  int splits) {
   __shared__ float part[4], tops[4];
   const int lane = threadIdx.x % 32, wave = threadIdx.x >> 5, share = depth / splits;
   const int kb = blockIdx.z * share;
@@ -254,6 +255,11 @@ __global__ void f(const float* A, float* C, Group g, const int* list, int code, 
   float sum = 0, top = -INFINITY, all = 0, m = 0, n = 0;
   for (int k = kb; k < ke; ++k) m = fmaxf(m, tops[k]);
   m += erff(m * 0.7071067811865476f) + gather(g, list[code]) + gather(g, code);
+  constexpr int stages = 3;
+  if (row >= lda || t >= ldc) return;
+  m += two(__shfl_xor(g.first, lane), __shfl_xor(g.hidden, lane)) + stages;
+  for (int i = 0; i < 3; ++i) n += A[t * 3 + i];
+  for (int j = 0; j < 3; ++j) n += A[row + 3 - 1 - j];
   HALVING(d, 32) sum += __shfl_xor(sum, d, 64);
   all += part[0] + part[1];
   top = fmaxf(fmaxf(top, tops[0]), tops[1]);
@@ -279,6 +285,14 @@ __global__ void f(const float* A, float* C, Group g, const int* list, int code, 
         ("A[(t * 3 + j) * 3 + i]", "A[(t * 3 + i) * 3 + j]"),
         ("blockIdx.x * lda + tile", "blockIdx.x * ldc + tile"),
         ("float c = corr;", "float c = __shfl(corr, row + 4, 64);"),
+        ("if (row >= lda && t >= ldc)", "if (row >= lda || t >= ldc)"),
+        ("A[t * 3 + 3 - 1 - i]", "A[t * 3 + i]"),
+        ("A[row + j]", "A[row + 3 - 1 - j]"),
+        (
+            "two(__shfl_xor(g.first, lane), g.hidden)",
+            "two(__shfl_xor(g.first, lane), __shfl_xor(g.hidden, lane))",
+        ),
+        ("stages = 2;", "stages = 3;"),
         ("gather(g, code)", "gather(g, list[code])"),
         ("gather(g, list[code])", "gather(g, code)"),
         ("erff(m * 0.7978845608028654f)", "erff(m * 0.7071067811865476f)"),
