@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from layoutprobe.isa.kind import MOVES
+from layoutprobe.isa.kind import MOVES, Kind
 from layoutprobe.machine.cohort import Band
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Block, Program
@@ -23,7 +23,8 @@ class Work(Struct, frozen=True):
         all: of all waves.
         longest: of the wave that executes most.
         blocks: address of a block that was executed -> how often, by each wave counted once.
-        accesses: addresses of loads, stores and atomics that some wave executed.
+        accesses: addresses of loads, stores and atomics that some wave executed; but for scalar ones, as compilers
+            load arguments anywhere.
     """
 
     all: int
@@ -53,7 +54,8 @@ class WorkRecorder(Recorder):
         self._done[c.waves] += block.length
         start = block.listing[0].pc
         if start not in self._blocks:
-            self._accesses.update(inst.pc for inst in block.listing if inst.kind & MOVES)
+            moves = (inst for inst in block.listing if inst.kind & MOVES and Kind.SMEM not in inst.kind)
+            self._accesses.update(inst.pc for inst in moves)
         self._blocks[start] += self._done[c.waves].size
 
     def _settle(self) -> None:
