@@ -28,6 +28,7 @@ def elsewhere(spot: Spot) -> Iterator[Rewrite]:
     yield from _copies(spot)
     yield from _shuffled(spot)
     yield from _members(spot)
+    yield from _of_copied_calls(spot)
 
 
 def _values(spot: Spot) -> Iterator[Rewrite]:
@@ -121,6 +122,24 @@ def _members(spot: Spot) -> Iterator[Rewrite]:
                 if re.fullmatch(rf"{re.escape(call[2])}\w+", text):
                     new = spot.replace(part.first, part.last, f"{call[1]}({text}{call[3]})", "elsewhere")
                     yield replace(new, rank=-0.3)
+
+
+def _of_copied_calls(spot: Spot) -> Iterator[Rewrite]:
+    """`fetch(a[1], 1)` for `fetch(a[1], 0)` behind `fetch(a[0], 0)`: of the numbers of a copied call one stayed."""
+    tokens = spot.source.tokens
+    for name, opened in spot.source.calls(spot.within):
+        mine = range(opened, spot.source.partner[opened])
+        for other, there in spot.source.calls(range(spot.function.start, opened)):
+            theirs = range(there, spot.source.partner[there])
+            pairs = [(tokens[i].text, tokens[j].text) for i, j in zip(mine, theirs, strict=False)]
+            same = other == name and len(mine) == len(theirs)
+            if not same or not all(a == b or (a.isdecimal() and b.isdecimal()) for a, b in pairs):
+                continue
+            steps = {int(a) - int(b) for a, b in pairs if a != b}
+            stayed = [i for i, (a, b) in zip(mine, pairs, strict=True) if a == b and a.isdecimal()]
+            for i in stayed if len(steps) == 1 else ():
+                new = spot.replace(i, i + 1, str(max(int(tokens[i].text) + min(steps), 0)), "elsewhere")
+                yield replace(new, rank=-0.4)
 
 
 _OF_MEMBER = re.compile(r"(\w+)\(\s*(\w+(?:\.|->))\w+(\s*(?:,[^;(){}]{1,60})?)\)")

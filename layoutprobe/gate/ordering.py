@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import islice
 
 from layoutprobe.codegen.additions import BARRIER
+from layoutprobe.codegen.expressions import function_around
 from layoutprobe.codegen.statements import Source
 from layoutprobe.gate.holding import Held
 from layoutprobe.gate.mending import Mender
@@ -57,6 +58,7 @@ def ordering(mender: Mender, race: Finding) -> list[Held]:
         return first_of(moved[:_MOVED])
     source = edits.sources[inner[0].edit.file]
     found = first_of(_outside(source, inner[0].edit, barriers)[:_OUTSIDE]) or inner
+    found = first_of(_behind_calls(edits, found[0].edit, barriers)[:_OUTSIDE]) or found
     there = [edit for edit in moved if _goes_to(source.text, edit, found[0].edit)]
     return found + first_of(there[:1])
 
@@ -83,6 +85,34 @@ def _comes_first(edits: SourceEdits, edit: SourceEdit, race: Finding) -> bool:
     reads = [one.place.source.line for one in race.related if one.role == "loaded by" and one.place.source]
     behind = edit.rewrite.text.startswith("\n") and race.name == _OVERWRITTEN and bool(reads)
     return behind and edits.sources[edit.file].line_of(edit.rewrite.start) >= min(reads)
+
+
+def _behind_calls(edits: SourceEdits, added: SourceEdit, barriers: Sequence[SourceEdit]) -> list[SourceEdit]:
+    """Barriers behind calls of the function in which one would end a race, where another call of it has one: it was
+    left out there."""
+    source = edits.sources[added.file]
+    at = next((i for i, token in enumerate(source.tokens) if token.start >= added.rewrite.start), 0)
+    heads = (i for i in function_around(source, at) if source.tokens[i].text == "(" and i in source.partner)
+    head = next((i for i in heads if source.is_block(source.partner[i] + 1)), 0)
+    calls = [
+        (file, one.tokens[close].end)
+        for file, one in edits.sources.items()
+        for name, opened in one.calls(range(len(one.tokens)))
+        if head and name == source.tokens[head - 1].text
+        for close in [one.partner[opened] + 1]
+        if one.tokens[close].text == ";"
+    ]
+    behind = {call: edits.sources[call[0]].text[call[1] :].lstrip() for call in calls}
+    alone = [call for call in calls if not behind[call].startswith(BARRIER)]
+    if len(alone) == len(calls):
+        return []
+    return [
+        edit
+        for edit in barriers
+        for file, end in alone
+        if edit.file == file
+        and not edits.sources[file].text[slice(*sorted((end, edit.rewrite.start)))].strip()
+    ]
 
 
 def _goes_to(text: str, moved: SourceEdit, added: SourceEdit) -> bool:

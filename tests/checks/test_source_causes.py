@@ -324,6 +324,37 @@ def test_a_barrier_is_told_behind_the_loop_that_reads_and_not_in_it(tmp_path: Pa
     assert before < int(at[1]) <= before + 2, found.what
 
 
+BY_FUNCTION = """#include <hip/hip_runtime.h>
+__device__ void halve(float* kept) {
+  kept[threadIdx.x] *= 0.5f;
+}
+extern "C" __global__ void __launch_bounds__(64) turned(const float* x, float* y, int N) {
+  __shared__ float kept[64];
+  for (int at = 0; at < N; at += 64) {
+    kept[threadIdx.x] = x[at + threadIdx.x];
+    __syncthreads();
+    halve(kept);
+    __syncthreads();
+    float sum = kept[63 - threadIdx.x];
+    __syncthreads();
+    halve(kept);
+    y[at + threadIdx.x] = sum + kept[63 - threadIdx.x];
+    __syncthreads();
+  }
+}
+"""
+
+
+def test_a_barrier_is_told_behind_the_call_that_lacks_it_and_not_in_what_is_called(tmp_path: Path) -> None:
+    (tmp_path / "kernel.hip").write_text(BY_FUNCTION)
+    (tmp_path / "layoutprobe.toml").write_text(TURNED)
+    found = first(judged(tmp_path, checks=("races",)))
+    line = next(n for n, text in enumerate(BY_FUNCTION.split("\n"), 1) if "y[at" in text)
+    at = re.search(r"with `__syncthreads\(\);` added at kernel.hip:(\d+) all is right", found.what)
+    assert at is not None, found.what
+    assert line - 1 <= int(at[1]) <= line, found.what
+
+
 @pytest.mark.parametrize(
     ("place", "text", "says"),
     [

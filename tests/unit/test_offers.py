@@ -260,6 +260,8 @@ __global__ void f(const float* A, float* C, Group g, const int* list, int code, 
   m += two(__shfl_xor(g.first, lane), __shfl_xor(g.hidden, lane)) + stages;
   for (int i = 0; i < 3; ++i) n += A[t * 3 + i];
   for (int j = 0; j < 3; ++j) n += A[row + 3 - 1 - j];
+  fetch(part[0], 0);
+  if (depth > 1) fetch(part[1], 1);
   HALVING(d, 32) sum += __shfl_xor(sum, d, 64);
   all += part[0] + part[1];
   top = fmaxf(fmaxf(top, tops[0]), tops[1]);
@@ -293,6 +295,7 @@ __global__ void f(const float* A, float* C, Group g, const int* list, int code, 
             "two(__shfl_xor(g.first, lane), __shfl_xor(g.hidden, lane))",
         ),
         ("stages = 2;", "stages = 3;"),
+        ("fetch(part[1], 0)", "fetch(part[1], 1)"),
         ("gather(g, code)", "gather(g, list[code])"),
         ("gather(g, list[code])", "gather(g, code)"),
         ("erff(m * 0.7978845608028654f)", "erff(m * 0.7071067811865476f)"),
