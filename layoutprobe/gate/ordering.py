@@ -91,7 +91,7 @@ def _behind_calls(edits: SourceEdits, added: SourceEdit, barriers: Sequence[Sour
     """Barriers behind calls of the function in which one would end a race, where another call of it has one: it was
     left out there."""
     source = edits.sources[added.file]
-    at = next((i for i, token in enumerate(source.tokens) if token.start >= added.rewrite.start), 0)
+    at = next((i for i, token in enumerate(source.tokens) if token.end >= added.rewrite.start), 0)
     heads = (i for i in function_around(source, at) if source.tokens[i].text == "(" and i in source.partner)
     head = next((i for i in heads if source.is_block(source.partner[i] + 1)), 0)
     calls = [
