@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import islice
 
 from msgspec.structs import replace
 
@@ -108,41 +107,6 @@ def _other_bits(spot: Spot, part: Node) -> Iterator[Rewrite]:
             yield replace(new, rank=0.4 + 0.15 * nth)
 
 
-def tables(spot: Spot) -> Iterator[Rewrite]:
-    """What a table of integers holds for a number, in its place: `list[b]` for `b`, `lengths[seq]` for `n`."""
-    tokens = spot.source.tokens
-    held = [name for name, sort in spot.scope.elements.items() if sort == "integer" and name in spot.names]
-    near = [one.text for one in spot.names.values() if one.sort == "integer" and "." not in one.text]
-    members = [name for name in spot.names if re.search(r"\.|->", name) and _holds_integers(spot, name)]
-    own = [one for one in spot.scope.operands if one.first in spot.within and one.sort == "integer"]
-    for node in spot.tree.walk():  # `list[first + i]` for `(first + i)`
-        if node.kind == "group" and spot.sorts(node) == {"integer"} and node.parts[0].kind == "sum":
-            for nth, table in enumerate((*members, *held)[:_MOST]):
-                text = f"{table}[{spot.text(node.parts[0])}]"
-                yield replace(spot.replace(node.first, node.last, text, "tables"), rank=0.1 * nth)
-    for node in spot.tree.walk():  # and the reverse: `f(slot)` for `f(columns[slot])`
-        for part in node.parts if node.kind in ("call", "index", "group") else ():
-            inner = re.fullmatch(r"(\w+)\s*\[\s*(\w+)\s*\]", spot.text(part))
-            if inner and spot.scope.elements.get(inner[1]) in ("integer", None) and inner[2] in spot.names:
-                yield replace(spot.replace(part.first, part.last, inner[2], "tables"), rank=0.0)
-    for table in islice((*held, *members), _MOST):
-        unused = table in spot.scope.unused
-        for one in own:
-            behind = tokens[one.last].text if one.last < len(tokens) else ""
-            inside = tokens[max(one.first - 2, 0)].text == table
-            if inside or behind in ("[", "=", "++", "--") or spot.source.defines(one.last - 1):
-                continue
-            for nth, index in enumerate([one.text, *(near[:_MOST] if unused else ())]):
-                new = spot.replace(one.first, one.last, f"{table}[{index}]", "tables")
-                yield replace(new, rank=0.1 * nth + 0.8 * (not unused and not _asked(spot, table, index)))
-
-
-def _holds_integers(spot: Spot, name: str) -> bool:
-    """Whether a member is a pointer to integers."""
-    last = re.split(r"\.|->", name)[-1]
-    return re.search(rf"\b(?:int|unsigned|u?int32_t)\s*\*[\w\s]*\b{last}\b", spot.source.text) is not None
-
-
 def wider(spot: Spot) -> Iterator[Rewrite]:
     """`table[code & 15]` for `table[code & 7]` where the table has 16 entries."""
     for node in spot.tree.walk():
@@ -157,11 +121,6 @@ def wider(spot: Spot) -> Iterator[Rewrite]:
         if extent and sign in ("&", "%") and spot.text(last).isdigit():
             number = int(extent[1]) - (sign == "&")
             yield spot.replace(last.first, last.last, str(number), "wider")
-
-
-def _asked(spot: Spot, table: str, index: str) -> bool:
-    """Whether the function reads a table at an index elsewhere."""
-    return re.search(rf"\b{table}\s*\[\s*{re.escape(index)}\s*\]", spot.source.text) is not None
 
 
 def counts(spot: Spot) -> Iterator[Rewrite]:

@@ -109,14 +109,8 @@ def _bound(term: str) -> str:
 def numbers(spot: Spot) -> Iterator[Rewrite]:
     """A number that is one more or less, twice or half of what stands there; an index in the other buffer."""
     tokens = spot.source.tokens
-    for i in (i for i in spot.within if tokens[i - 1].text in (">>", "<<") and is_whole(tokens[i])):
-        for other in (other for other in (int(tokens[i].text) - 1, int(tokens[i].text) + 1) if other >= 0):
-            yield replace(spot.replace(i, i + 1, str(other), "numbers"), rank=-_OF_SHIFT)
+    yield from _one_more(spot)
     yield from _of_bits(spot)
-    for i in (i for i in declared_in(spot.source) & {*spot.within} if _BUFFERS.search(tokens[i].text)):
-        if tokens[i + 1].text == "=" and tokens[i + 2].text in ("1", "2", "3"):
-            more = spot.replace(i + 2, i + 3, str(int(tokens[i + 2].text) + 1), "numbers")
-            yield replace(more, rank=-_OF_SHIFT)
     near = Counter(
         tokens[i].text for i in function_around(spot.source, spot.within.start) if is_whole(tokens[i])
     )
@@ -129,9 +123,24 @@ def numbers(spot: Spot) -> Iterator[Rewrite]:
                     yield spot.replace(i, i + 1, str(other), "numbers")
 
 
+def _one_more(spot: Spot) -> Iterator[Rewrite]:
+    """A shift by one more or less: by half of what it divides by, or twice that; one buffer more."""
+    tokens = spot.source.tokens
+    others = list[tuple[int, int]]()
+    for i in (i for i in spot.within if is_whole(tokens[i])):
+        value, before = int(tokens[i].text), tokens[i - 1].text
+        if before in (">>", "<<"):
+            others += [(i, value - 1)] * (value > 0) + [(i, value + 1)]
+        elif before == "=" and i - 2 in declared_in(spot.source) and _BUFFERS.search(tokens[i - 2].text):
+            others += [(i, value + 1)] * (value <= _FEW)
+    for i, other in others:
+        yield replace(spot.replace(i, i + 1, str(other), "numbers"), rank=-_LIKELY_MORE)
+
+
 _BUFFERS = re.compile(r"buf|stage|slot|pipe|ring", re.IGNORECASE)
-_OF_SHIFT = 1.5
-"""How much likelier a shift is by one more or less: half of what is divided by, or twice that."""
+_FEW = 3
+_LIKELY_MORE = 1.5
+"""How much likelier such numbers are one off than others."""
 
 
 def distances(spot: Spot) -> Iterator[Rewrite]:

@@ -39,7 +39,6 @@ from layoutprobe.codegen.details import (
     scaled_down,
     shared,
     signs,
-    tables,
     wider,
 )
 from layoutprobe.codegen.elsewhere import elsewhere
@@ -66,6 +65,7 @@ from layoutprobe.codegen.schemes import scheme
 from layoutprobe.codegen.series import resets, series, siblings
 from layoutprobe.codegen.shapes import brackets, gone, less, rounding, tests, turned
 from layoutprobe.codegen.statements import Source, free_words
+from layoutprobe.codegen.tables import tables
 from layoutprobe.codegen.twins import grown, indices, named, subscripts, twins
 
 
