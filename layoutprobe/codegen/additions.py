@@ -1,4 +1,4 @@
-"""What a statement may lack: a term of an index, a factor, a barrier."""
+"""What a statement may lack: a term of an index, a factor, a step of the reference."""
 
 from __future__ import annotations
 
@@ -14,21 +14,13 @@ from layoutprobe.codegen.expressions import (
     Rewrite,
     Spot,
     function_around,
-    indent,
     is_member,
-    line_start,
     split,
     terms,
 )
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.tree import BINDING, Node
 
-BARRIER = "__syncthreads();"
-_LESSER = (
-    "__builtin_amdgcn_wave_barrier", "__builtin_amdgcn_sched_barrier", "__builtin_amdgcn_fence", "__syncwarp",
-    "__threadfence", "__threadfence_block",
-)  # fmt: skip
-"""What orders the code of a wave, or what others see of it, and waits for nobody."""
 _MOST = 5
 """Terms that are tried for an index."""
 
@@ -380,63 +372,10 @@ def steps(spot: Spot) -> Iterator[Rewrite]:
         for step in spot.steps if first < value.last else ():
             loose = value.kind in BINDING and (step[0] in "*/" or value.kind not in ("sum", "product"))
             yield spot.replace(first, value.last, f"({text}) {step}" if loose else f"{text} {step}", "steps")
-
-
-def moved(spot: Spot) -> Iterator[Rewrite]:
-    """A barrier of the function behind the statement that follows it, or before the one that it follows."""
-    source, tokens = spot.source, spot.source.tokens
-    for i in function_around(source, spot.within.start):
-        if tokens[i].text != "__syncthreads" or not i + 4 < len(tokens) or tokens[i + 3].text != ";":
-            continue
-        behind, blanks = _end_of(source, i + 4), indent(source, i)
-        if behind is not None:
-            text = f"{source.text[tokens[i + 4].start : tokens[behind].end]}\n{blanks}{BARRIER}"
-            yield Rewrite(tokens[i].start, tokens[behind].end, text, "moved")
-        first = _start_of(source, i - 1)
-        if first is not None:
-            text = f"{BARRIER}\n{blanks}{source.text[tokens[first].start : tokens[i - 1].end]}"
-            yield Rewrite(tokens[first].start, tokens[i + 3].end, text, "moved")
-
-
-def _end_of(source: Source, first: int) -> int | None:
-    """The last token of a statement, with the block that it has; None where none begins there."""
-    if source.tokens[first].text in ("}", "{"):
-        return None
-    stop = source.around(first).stop
-    return source.partner.get(stop) if stop < len(source.tokens) and source.is_block(stop) else stop
-
-
-def _start_of(source: Source, last: int) -> int | None:
-    """The first token of the statement that ends with a token; None where none does."""
-    if last <= 0 or source.tokens[last].text not in (";", "}"):
-        return None
-    if source.tokens[last].text == ";":
-        return source.around(last - 1).start
-    opened = source.partner.get(last)
-    return source.around(opened - 1).start if opened else None
-
-
-def barriers(spot: Spot) -> Iterator[Rewrite]:
-    """A barrier in place of one that holds back the compiler or a wave alone; behind a statement or before it, and so
-    with the blocks around it."""
-    source = spot.source
-    inside = function_around(source, spot.within.start)
-    for i in inside:
-        if source.tokens[i].text in _LESSER and source.tokens[i + 1].text == "(":
-            yield spot.replace(i, source.partner[i + 1] + 1, BARRIER.rstrip(";"), "barriers")
-    first, last = spot.within.start, min(spot.within.stop, len(source.tokens) - 1)
-    last = source.partner.get(last, last) if source.is_block(last) else last
-    for _ in range(_BLOCKS):
-        if not inside.start < first:
-            return
-        for offset, index in ((source.tokens[last].end, last), (line_start(source, first), first)):
-            blanks = indent(source, first)
-            text = f"\n{blanks}{BARRIER}" if index == last else f"{blanks}{BARRIER}\n"
-            yield Rewrite(offset, offset, text, "barriers")
-        block = source.block_around(first)
-        if block is None or source.block_around(block[0]) is None:
-            return
-        first, last = source.around(block[0] - 1).start, block[1]
-
-
-_BLOCKS = 3
+    for node in spot.tree.walk():  # `exp2f(-8 * (head + 1) / heads)`
+        for part in node.parts if node.kind in ("product", "call", "index") else ():
+            name = spot.text(part) if part.kind == "leaf" and not part.parts else ""
+            for step in spot.steps if name in spot.names else ():
+                inner = f"{name} {step}"
+                text = f"({inner})" if node.kind == "product" and step[0] in "+-" else inner
+                yield spot.replace(part.first, part.last, text, "steps")

@@ -15,15 +15,14 @@ from msgspec.structs import replace
 from layoutprobe.codegen.accumulators import accumulators
 from layoutprobe.codegen.additions import (
     around,
-    barriers,
     carried,
     factors,
     lacking,
-    moved,
     steps,
     terms_more,
     units,
 )
+from layoutprobe.codegen.barriers import barriers, moved
 from layoutprobe.codegen.called import called, covered, of_templates
 from layoutprobe.codegen.companions import companions
 from layoutprobe.codegen.comparisons import comparisons

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 
-from layoutprobe.codegen.additions import BARRIER
+from layoutprobe.codegen.barriers import BARRIER
 from layoutprobe.codegen.expressions import function_around
 from layoutprobe.codegen.statements import Source
 from layoutprobe.gate.holding import Held

@@ -195,9 +195,15 @@ def test_a_bound_is_known_by_its_name() -> None:
     assert place(text, "col < 8)", "col < 8 && row < endRow)") < EARLY
 
 
-def test_a_step_of_the_reference_is_offered_on_one_branch() -> None:
-    text = "float f(float x) { return x > 0.f ? x + 1 : expf(x); }"
-    mistaken = text.replace("x + 1", "x")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "float f(float x) { return x > 0.f ? x + 1 : expf(x); }",
+        "float f(float head, float heads) { return exp2f(-8.0f * (head + 1) / heads); }",
+    ],
+)
+def test_a_step_of_the_reference_is_offered_on_one_branch_and_for_one_name(text: str) -> None:
+    mistaken = text.replace("(head + 1)", "head").replace("x + 1", "x")
     spot = replace(spot_of(mistaken, mistaken.index("return")), steps=("+ 1",))
     assert words(text) in [words(one.apply(mistaken)) for one in rewrites(spot, "steps")]
 
