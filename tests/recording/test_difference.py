@@ -141,6 +141,7 @@ def test_a_kernel_beside_itself_at_a_commit(tmp_path: Path, capsys: pytest.Captu
     inner = tmp_path / "repo" / "kernels"
     shutil.copytree(INT4.parent, inner)
     git(inner.parent, "init", "-q")
+    (inner / "outside").symlink_to("/etc/hostname")
     git(inner.parent, "add", "-A")
     git(inner.parent, "commit", "-qm", "right")
     command = ["inspect", str(inner / INT4.name), "--kernel", "int4", "--diff"]
