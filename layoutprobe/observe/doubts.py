@@ -29,8 +29,8 @@ _SEVERAL = -1
 _INTERVAL, _BATCH = 32, 16
 """Bits of a granule, and of an interval."""
 
-Issued = tuple[int, int, int]
-"""An access to LDS: its batch of workgroups, its wave in that, and its number in the wave's queue."""
+Issued = tuple[int, int, int, int]
+"""An access to LDS: its batch of workgroups, its wave in that, its queue (`outstanding`), and its number there."""
 Cells = tuple[tuple[int, int], ...]
 """Granules, of LDS with the barrier interval (`lds_cells`), and the wave that stores to each, -1 for several."""
 

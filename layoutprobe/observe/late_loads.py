@@ -15,14 +15,14 @@ from layoutprobe.machine.program import Block, Program
 from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.doubts import MOST, Doubted, Issued
 from layoutprobe.observe.lds_stamps import LATE, SITE, SITE_LIMIT, Stamps, wave_of
-from layoutprobe.observe.outstanding import LDS, Outstanding, Recent
+from layoutprobe.observe.outstanding import Outstanding, Recent
 
 
 class LateLoads:
     """Loads that are outstanding at a barrier, and those of them whose bytes another wave stores to after it."""
 
     def __init__(self) -> None:
-        self._carried: dict[tuple[int, int], set[int]] = {}  # site, wave of the batch -> numbers in its queue
+        self._carried: dict[tuple[int, int], set[tuple[int, int]]] = {}  # site, wave -> queue, number there
         self._overtaken: dict[Issued, None] = {}
 
     def batch(self) -> None:
@@ -34,14 +34,14 @@ class LateLoads:
         site = int(_site(access.stamps.reshape(-1)[:1])[0])
         which = np.isin(access.waves, waves)
         for wave, number in zip(access.waves[which].tolist(), access.numbers[which].tolist(), strict=True):
-            self._carried.setdefault((site, wave), set()).add(number)
+            self._carried.setdefault((site, wave), set()).add((access.queue, number))
 
     def overtake(self, loads: Stamps, batch: int) -> None:
         """What was loaded is stored to: stamps of the loads, of which some may have been outstanding."""
         late = loads[loads >> LATE & 1 == 1]
         for site, wave in {*zip(_site(late).tolist(), wave_of(late).tolist(), strict=True)}:
-            for number in self._carried.get((site, wave), ()):
-                self._overtaken[batch, wave, number] = None
+            for issued in self._carried.get((site, wave), ()):
+                self._overtaken[batch, wave, *issued] = None
 
     @property
     def overtaken(self) -> tuple[Issued, ...]:
@@ -71,6 +71,7 @@ class IssuedDoubtObserver(Recorder):
         self._outstanding = Outstanding()
         self._batch = -1
         self._which: NDArray[np.bool_] = np.zeros(0, np.bool_)  # of the load that is executed: [wave]
+        self._met = set[Issued]()  # an instruction may load from two places
         self._seen = self._doubted = 0
 
     @property
@@ -90,10 +91,12 @@ class IssuedDoubtObserver(Recorder):
     def access(self, c: Cohort, inst: Inst, place: Addresses, size: int, *, store: bool) -> None:
         """See Observer."""
         self._which = np.zeros(len(c.waves), np.bool_)
-        if place.memory is c.machine.lds and not store and self._outstanding.queue(inst) == LDS:
-            numbers = self._outstanding.number(inst, c.waves)
-            issued = zip(c.waves.tolist(), numbers.tolist(), strict=True)
-            self._which = np.array([(self._batch, *one) in self._loads for one in issued], np.bool_)
+        if place.memory is c.machine.lds and not store:
+            queue, numbers = self._outstanding.queue(inst), self._outstanding.number(inst, c.waves)
+            waves = zip(c.waves.tolist(), numbers.tolist(), strict=True)
+            issued = [(self._batch, wave, queue, number) for wave, number in waves]
+            self._which = np.array([one in self._loads for one in issued], np.bool_)
+            self._met |= self._loads.intersection(issued)
             self._seen += int(self._which.sum())
 
     def doubt(self, c: Cohort, place: Addresses, size: int) -> NDArray[np.uint32] | None:
@@ -107,4 +110,4 @@ class IssuedDoubtObserver(Recorder):
 
     def record(self) -> Doubted:
         """See Recorder."""
-        return Doubted(self._doubted, self._doubted == self._seen == len(self._loads))
+        return Doubted(self._doubted, self._doubted == self._seen and self._met == self._loads)

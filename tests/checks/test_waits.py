@@ -183,13 +183,14 @@ def test_a_late_reader_is_not_hidden_by_those_that_waited(late: int, outstanding
     assert (finding.place.instruction, finding.place.wave) == ("ds_load_b32", late)
 
 
+@pytest.mark.parametrize("load", ["ds_load_b32 v3, v2", "ds_load_2addr_b32 v[3:4], v2 offset1:1"])
 @pytest.mark.parametrize(("used", "status"), [("v3", "finding"), ("v2", "holds")])
-def test_a_late_load_harms_nobody_where_it_is_dropped(used: str, status: str) -> None:
+def test_a_late_load_harms_nobody_where_it_is_dropped(used: str, status: str, load: str) -> None:
     """One wave does not wait before the barrier, as on its path nothing uses what it loads; another one stores there
     after it. What the others load, and wait for, they use."""
     result = result_of(
         *("v_readfirstlane_b32 s2, v0", "v_and_b32_e32 v2, 0x7c, v1", "ds_store_b32 v2, v2"),
-        *("s_waitcnt lgkmcnt(0)", "s_barrier", "ds_load_b32 v3, v2"),
+        *("s_waitcnt lgkmcnt(0)", "s_barrier", load),
         *("s_cmp_eq_u32 s2, 32", "s_cbranch_scc1 over", "s_waitcnt lgkmcnt(0)"),
         *("global_store_b32 v1, v3, s[6:7]", "over:", "s_barrier", "v_cmpx_lt_u32_e32 0x5f, v0"),
         *("ds_store_b32 v2, v0", "s_mov_b32 exec_lo, -1", "s_waitcnt lgkmcnt(0)", "s_cmp_lg_u32 s2, 32"),
