@@ -175,7 +175,7 @@ def alike(one: str, other: str) -> bool:
     pairs = list(zip(parts, rest, strict=True)) if len(parts) == len(rest) else []
     if any(a == b for a, b in pairs) or any({a.lower(), b.lower()} <= kin for a, b in pairs for kin in _KIN):
         return True
-    return len(mine) == len(theirs) and sum(a != b for a, b in zip(mine, theirs, strict=True)) == 1
+    return _differ_in_a_letter(mine, theirs)
 
 
 def _is_word_of(one: str, other: str) -> bool:

@@ -249,15 +249,16 @@ class Mender:
         verdict = self._verdict(edit)
         if verdict is None or verdict.exit_code or self._is_never_true(edit, trials):
             return None
-        listed = self._compile(edit, (LINES,)) or built
-        longer = trials is not None and trials.is_much_longer(*_as_built(listed))
-        work = trials.first.work_with(*_as_built(listed)) if trials is not None else None
         text, start = self._copies[0].texts[edit.file], edit.rewrite.start
         head = text[text.rfind("\n", 0, start) + 1 : start].lstrip()
-        held = Held(edit, verdict.unlisted, longer, in_loop=head.startswith(("for", "while")))
-        if trials is None or work is None:
+        held = Held(edit, verdict.unlisted, in_loop=head.startswith(("for", "while")))
+        if trials is None:
             return held
-        first = trials.first
+        first, listed = trials.first, self._compile(edit, (LINES,)) or built
+        held = replace(held, longer=trials.is_much_longer(*_as_built(listed)))
+        work = first.work_with(*_as_built(listed))
+        if work is None:
+            return held
         idle = not first.unseen and leaves_out(
             edit, text, Ran(first.runner.built, first.work.accesses), Ran(listed, work.accesses)
         )

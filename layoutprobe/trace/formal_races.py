@@ -22,7 +22,7 @@ def without_formal(subject: Subject, handed: Handovers, order: str) -> Handovers
         handed: how waves meet in global memory.
         order: of the workgroups of that run.
     """
-    if not handed.complete or not _never_used(subject, Doubting(handed.raced), order):
+    if not handed.complete or not handed.raced or not _never_used(subject, Doubting(handed.raced), order):
         return handed
     found = (
         replace(met, order="unused") if met.matters and met.kind in WITH_LOAD else met for met in handed.found
@@ -32,19 +32,19 @@ def without_formal(subject: Subject, handed: Handovers, order: str) -> Handovers
 
 def formal_in_lds(subject: Subject, record: LdsRecord) -> bool:
     """No load of LDS uses what it gets of what another wave stores, with no barrier between."""
-    return record.complete and _never_used(subject, Doubting(record.raced, of_lds=True), "")
+    doubting = Doubting(record.raced, of_lds=True)
+    return record.complete and bool(record.raced) and _never_used(subject, doubting, "")
 
 
 def formal_at_barriers(subject: Subject, record: LdsRecord) -> bool:
     """No load of LDS uses what it gets that was outstanding at a barrier, and may come behind a store after it."""
-    return record.complete and _never_used(subject, DoubtingIssued(record.overtaken), "")
+    doubting = DoubtingIssued(record.overtaken)
+    return record.complete and bool(record.overtaken) and _never_used(subject, doubting, "")
 
 
 def _never_used(subject: Subject, doubting: Doubting | DoubtingIssued, order: str) -> bool:
     """Whether nobody uses what is doubted; False also where that was not seen: of a launch that happened
     elsewhere, and of loads by ways that cannot be followed."""
-    if not (doubting.cells if isinstance(doubting, Doubting) else doubting.loads):
-        return False
     watched = (doubting, UndefinedObserver)
     run = subject.run(RunSpec("integers", watched, order=order, doubted=True), partial=True)
     doubted = next((record for record in run.records if isinstance(record, Doubted)), None)
