@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, islice
 from math import log1p
 
 from msgspec.structs import replace
@@ -14,7 +14,7 @@ from layoutprobe.codegen.declarations import FUNCTION, declared_in
 from layoutprobe.codegen.expressions import Known, Rewrite, Spot
 from layoutprobe.codegen.scope import BUILTIN, Operand
 from layoutprobe.codegen.statements import Source
-from layoutprobe.codegen.tree import ASSIGNMENTS
+from layoutprobe.codegen.tree import ASSIGNMENTS, BINDING
 
 _MOST_NAMES = 10
 """That are tried in place of one."""
@@ -286,6 +286,27 @@ def exchanges(spot: Spot) -> Iterator[Rewrite]:
         yield renamed(spot, everywhere, other)
         for inside in _in_one_index(spot, everywhere):
             yield replace(renamed(spot, inside, other), rank=-_IN_ONE)
+
+
+def mixed(spot: Spot) -> Iterator[Rewrite]:
+    """Two integers exchanged in one expression: `4 * half + v` for `4 * v + half`. What is only added or multiplied
+    is the same so."""
+    integers = [one for one in spot.scope.operands if one.first in spot.within and one.sort == "integer"]
+    inside = set[int]()
+    for node in spot.tree.walk():
+        if node.kind not in ("sum", "product", "shift", "xor", "and", "or") or id(node) in inside:
+            continue
+        inside.update(id(below) for part in node.parts for below in part.walk() if part.kind in BINDING)
+        here = [one for one in integers if node.first <= one.first < node.last]
+        direct = {part.first for part in node.parts if part.last - part.first == 1}
+        for a, b in islice(combinations(dict.fromkeys(one.text for one in here), 2), _MOST_PAIRS):
+            both = [one for one in here if one.text in (a, b)]
+            if not all(one.first in direct for one in both) or node.kind == "shift":
+                yield renamed(spot, both, {a: b, b: a})
+
+
+_MOST_PAIRS = 15
+"""Pairs of an expression."""
 
 
 _IN_ONE = 1.6

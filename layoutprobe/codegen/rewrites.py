@@ -58,8 +58,9 @@ from layoutprobe.codegen.omitted import omitted
 from layoutprobe.codegen.ones import ones, quotients
 from layoutprobe.codegen.orders import orders
 from layoutprobe.codegen.parts import parts
+from layoutprobe.codegen.pool import asked, joined, regrouped, wrapped
 from layoutprobe.codegen.quantities import constants, distances, meant, numbers, powers, told, weights
-from layoutprobe.codegen.renames import exchanges, names, scalars
+from layoutprobe.codegen.renames import exchanges, mixed, names, scalars
 from layoutprobe.codegen.schemes import scheme
 from layoutprobe.codegen.series import resets, series, siblings
 from layoutprobe.codegen.shapes import brackets, gone, less, rounding, tests, turned
@@ -297,6 +298,11 @@ KINDS: Mapping[str, Kind] = {
     "elsewhere": Kind(elsewhere, 2.6, 0.1),
     "types": Kind(types, 2.8, 0.2),
     "distances": Kind(distances, 2.4, 0.1),
+    "mixed": Kind(mixed, 3.9, 0.04),
+    "joined": Kind(joined, 4.0, 0.0),
+    "asked": Kind(asked, 3.8, 0.0),
+    "wrapped": Kind(wrapped, 4.2, 0.0),
+    "regrouped": Kind(regrouped, 3.6, 0.03),
 }
 """Each kind of change, by name."""
 _MOST_OF_A_KIND = 80
