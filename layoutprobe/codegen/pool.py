@@ -118,7 +118,8 @@ def _of_node(source: Source, node: Node) -> Iterator[_Joined]:
     function = _start(source, node.first)
     for nth, part in enumerate(node.parts):
         sign = source.tokens[(node.parts[1] if not nth else part).first - 1].text
-        if part.last - part.first <= _SHORT and (nth or sign in _COMMUTE):
+        short = part.last - part.first <= _SHORT and _is_value(source, part)
+        if short and (nth or sign in _COMMUTE):
             first = part.first + (source.tokens[part.first].text == "return")
             text = source.slice(first, part.last)
             yield _Joined(sign, text, frozenset(free_words(text)), function)
@@ -133,7 +134,7 @@ def _places(spot: Spot) -> Iterator[tuple[Node, str]]:
     """Expressions of a statement that may lack something, with the kind of what they are part of: values, terms,
     arguments and indices, sides of comparisons, factors."""
     declared = declared_in(spot.source)
-    if spot.source.tokens[spot.within.start].text == "return":
+    if spot.source.tokens[spot.within.start].text == "return" and _is_value(spot.source, spot.tree):
         yield spot.tree, ""
     for node in spot.tree.walk():
         for nth, part in enumerate(node.parts):
@@ -141,10 +142,19 @@ def _places(spot: Spot) -> Iterator[tuple[Node, str]]:
             values |= node.kind == "assignment" and nth > 0
             if part.kind in ("call", "index", "cast", "braces", "list", "statements", "choice"):
                 continue
-            if part.last - 1 in declared or part.last <= part.first:
+            extent = node.kind == "index" and node.first - 1 in declared
+            if extent or part.last <= part.first or not declared.isdisjoint((part.first, part.last - 1)):
+                continue
+            if not _is_value(spot.source, part):
                 continue
             if values or node.kind in _OPERATORS:
                 yield part, node.kind if node.kind in _OPERATORS else ""
+
+
+def _is_value(source: Source, node: Node) -> bool:
+    """Whether an expression begins with no type, and holds no statement."""
+    begin = source.tokens[node.first + (source.tokens[node.first].text == "return")].text
+    return begin not in TYPES and not any(source.is_block(i) for i in range(node.first, node.last))
 
 
 def _fits(spot: Spot, node: Node, text: str) -> bool:
@@ -365,6 +375,7 @@ def _forms(source: Source) -> list[tuple[str, str, frozenset[str]]]:
 
 
 _LONG = 20
+_OF_TYPES = frozenset(("__attribute__", "ext_vector_type", "__launch_bounds__", "alignas", "__align__"))
 
 
 def regrouped(spot: Spot) -> Iterator[Rewrite]:
