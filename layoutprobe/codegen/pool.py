@@ -23,7 +23,7 @@ from layoutprobe.codegen.tree import BINDING, TYPES, Node, forest
 
 _OPERATORS = ("sum", "product", "shift", "and", "xor", "or")
 _COMMUTE = frozenset(("+", "*", "&", "^", "|"))
-_SHORT, _TEXTS, _PLACES = 9, 16, 12
+_SHORT, _TEXTS, _PLACES = 9, 16, 24
 """Tokens of what is joined to something; how many such are tried, and at how many places of a statement."""
 _USUAL = (("+", "1"), ("-", "1"), ("*", "2"), ("/", "2"))
 """What is forgotten without standing anywhere else."""
@@ -59,9 +59,9 @@ class _Joined(Struct, frozen=True):
 def joined(spot: Spot) -> Iterator[Rewrite]:
     """An operator with its operand, as they stand elsewhere in the file, behind a part of the statement."""
     texts = _likely(spot)
-    places = list(_places(spot))[:_PLACES]
+    places = sorted(_places(spot), key=lambda place: spot.sorts(place[0]) != {"integer"})[:_PLACES]
     found = [
-        (0.08 * nth + 0.03 * at + (0.5 if not _fits(spot, node, text) else 0.0), new)
+        (0.08 * nth + 0.02 * at + (0.5 if not _fits(spot, node, text) else 0.0), new)
         for nth, (sign, text) in enumerate(texts)
         for at, (node, parent) in enumerate(places)
         if (new := _behind(spot, node, parent, sign, text)) is not None
@@ -73,19 +73,26 @@ def _likely(spot: Spot) -> list[tuple[str, str]]:
     """What is joined elsewhere and known here, the likeliest first: what stands in this function, often, with names
     that the statement lacks."""
     own = {spot.source.tokens[i].text for i in spot.within}
+    text = spot.source.slice(spot.within.start, spot.within.stop)
     often = Counter[tuple[str, str]]()
     for one in _everywhere(spot.source):
-        if one.names <= own and one.names:
-            continue
         if _known(spot, one.names):
-            often[one.sign, one.text] += _HERE if one.function == spot.function.start else 1
-    unused = [(sign, name) for name in spot.names if name in spot.unused for sign in "*+"]
-    threads = _OF_LANES if re.search(r"lane|tid|thread", " ".join(own), re.IGNORECASE) else ()
+            weight = _HERE if one.function == spot.function.start else 2
+            often[one.sign, one.text] += weight // (1 + (one.text in text) + (not one.names))
+    numbers = [one.text for one in spot.names.values() if one.sort in _NUMBERS]
+    unused = [(sign, name) for name in numbers if name in spot.unused for sign in "*+"]
+    threads = _OF_LANES if re.search(r"lane|tid|thread", text, re.IGNORECASE) else ()
     usual = [pair for pair in (*_USUAL, *threads) if pair not in often]
-    return [*unused[:_UNUSED], *(pair for pair, _ in often.most_common(_TEXTS)), *usual]
+    handed = _parameters(spot.source, spot.function)
+    near = sorted((name for name in numbers if name not in own), key=lambda name: name not in handed)
+    others = [(sign, name) for name in near[:_OTHERS] for sign in "+*"]
+    told = [pair for pair, _ in often.most_common(_TEXTS)]
+    both = [pair for two in zip_longest(told, others) for pair in two if pair is not None]
+    return list(dict.fromkeys((*unused[:_UNUSED], *both, *usual)))
 
 
-_HERE, _UNUSED = 4, 4
+_NUMBERS = ("integer", "real")
+_HERE, _UNUSED, _OTHERS = 8, 4, 6
 """How much more what stands in the same function counts; what is used nowhere is likely."""
 
 
@@ -153,8 +160,10 @@ def _places(spot: Spot) -> Iterator[tuple[Node, str]]:
 
 def _is_value(source: Source, node: Node) -> bool:
     """Whether an expression begins with no type, and holds no statement."""
-    begin = source.tokens[node.first + (source.tokens[node.first].text == "return")].text
-    return begin not in TYPES and not any(source.is_block(i) for i in range(node.first, node.last))
+    first = source.tokens[node.first : node.last]
+    words_of = [token.text for token in first[:2] if token.text != "return"]
+    begins = bool(words_of) and words_of[0] not in TYPES
+    return begins and not any(source.is_block(i) for i in range(node.first, node.last))
 
 
 def _fits(spot: Spot, node: Node, text: str) -> bool:
@@ -265,7 +274,7 @@ def _bounded(spot: Spot, own: set[str], bounds: Counter[str]) -> list[str]:
     guarded = range(spot.within.start, min(spot.within.stop + _GUARDED, spot.function.stop))
     text = spot.source.slice(guarded.start, guarded.stop)
     here = set(words(text))
-    names = [one for one in integers if one not in limits and not one.isupper()]
+    names = [one for one in integers if one not in bounds and not one.isupper()]
     near = sorted(names, key=lambda name: name not in here)[:_INDICES]
     sums = [one for one in dict.fromkeys(_SUM.findall(text)) if free_words(one) <= spot.heads]
 
@@ -277,7 +286,7 @@ def _bounded(spot: Spot, own: set[str], bounds: Counter[str]) -> list[str]:
         told = alike + (used <= here) + (bound in spot.unused)
         return known - told + bound.isdecimal() + limits.index(bound) / 8
 
-    pairs = [(index, bound) for index in (*sums[:_INDICES], *near) for bound in limits]
+    pairs = [(index, bound) for index in (*sums[:_INDICES], *near) for bound in limits if index != bound]
     found = [f"{index} < {bound}" for index, bound in sorted(pairs, key=late)]
     return [*found, *(f"{name} >= 0" for name in near[:_LOWEST])]
 
@@ -347,7 +356,7 @@ def wrapped(spot: Spot) -> Iterator[Rewrite]:
             inner = spot.source.slice(first, node.last)
             if node.kind != "group" and not inner.startswith(head):
                 new = spot.replace(first, node.last, f"{head}{inner}{tail}", "wrapped")
-                yield replace(new, rank=0.1 * nth + 0.03 * at)
+                yield replace(new, rank=0.1 * nth + 0.02 * at)
 
 
 _FORMS = 10

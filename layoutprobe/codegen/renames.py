@@ -302,7 +302,7 @@ def mixed(spot: Spot) -> Iterator[Rewrite]:
         for a, b in islice(combinations(dict.fromkeys(one.text for one in here), 2), _MOST_PAIRS):
             both = [one for one in here if one.text in (a, b)]
             if not all(one.first in direct for one in both) or node.kind == "shift":
-                yield renamed(spot, both, {a: b, b: a})
+                yield replace(renamed(spot, both, {a: b, b: a}), kind="mixed")
 
 
 _MOST_PAIRS = 15

@@ -207,12 +207,14 @@ class Kind(Struct, frozen=True):
         first: rank of the first one: how unlikely it is.
         next: how much unlikelier each further one is.
         at_once: what can be done at several places of a statement is also done at all of them at once.
+        most: so many of a statement.
     """
 
     make: Callable[[Spot], Iterator[Rewrite]]
     first: float
     next: float
     at_once: bool = False
+    most: int = 80
 
 
 KINDS: Mapping[str, Kind] = {
@@ -298,14 +300,13 @@ KINDS: Mapping[str, Kind] = {
     "elsewhere": Kind(elsewhere, 2.6, 0.1),
     "types": Kind(types, 2.8, 0.2),
     "distances": Kind(distances, 2.4, 0.1),
-    "mixed": Kind(mixed, 3.9, 0.04),
-    "joined": Kind(joined, 4.0, 0.0),
-    "asked": Kind(asked, 3.8, 0.0),
-    "wrapped": Kind(wrapped, 4.2, 0.0),
-    "regrouped": Kind(regrouped, 3.6, 0.03),
+    "mixed": Kind(mixed, 5.2, 0.04),
+    "joined": Kind(joined, 5.4, 0.0, most=320),
+    "asked": Kind(asked, 5.2, 0.0, most=320),
+    "wrapped": Kind(wrapped, 5.6, 0.0, most=320),
+    "regrouped": Kind(regrouped, 4.9, 0.03),
 }
 """Each kind of change, by name."""
-_MOST_OF_A_KIND = 80
 
 
 def rewrites(spot: Spot, kind: str) -> list[Rewrite]:
@@ -313,7 +314,7 @@ def rewrites(spot: Spot, kind: str) -> list[Rewrite]:
     if not spot.within:
         return []
     one_of = KINDS[kind]
-    found = list(islice(_apart(spot, one_of.make(spot), kind), _MOST_OF_A_KIND))
+    found = list(islice(_apart(spot, one_of.make(spot), kind), one_of.most))
     ranked = [replace(one, rank=one.rank + one_of.first + nth * one_of.next) for nth, one in enumerate(found)]
     if not one_of.at_once:
         return ranked

@@ -25,6 +25,7 @@ class Held(Struct, frozen=True):
         unlisted: what goes wrong with it at others.
         longer: some wave has several times as much to do with it.
         idle: what is loaded or stored in some line as it is, is there no more.
+        more: all waves together have more to do with it than in the kernel as it is.
         in_loop: it is of the head of a loop.
         work: instructions that all waves execute with it, together.
         longest: those of the wave that executes most.
@@ -34,6 +35,7 @@ class Held(Struct, frozen=True):
     unlisted: tuple[Unlisted, ...]
     longer: bool = False
     idle: bool = False
+    more: bool = False
     in_loop: bool = False
     work: int = 0
     longest: int = 0
@@ -43,6 +45,11 @@ class Held(Struct, frozen=True):
         What mends values by chance goes wrong in values there, or as it did."""
         kinds = {numerics.NAME, *(found.check for found in findings)}
         return not any(one.rule.partition("/")[0] in kinds for one in self.unlisted)
+
+    def may_be_beaten(self, case: KernelCase) -> bool:
+        """Whether others are looked for as long as may be: what is doubted, does more than the kernel as it is, or
+        goes wrong at sizes that are not listed."""
+        return self.more or bool(self.unlisted) or self.is_doubtful(case)
 
     def is_doubtful(self, case: KernelCase) -> bool:
         """Whether it brings a number that is an extent at some size, and may hold for it alone; makes a wave or other
@@ -123,12 +130,12 @@ def likeliest(found: Sequence[Held], case: KernelCase, usual: Work | None) -> li
         key=lambda one: (
             len(one.unlisted),
             one.longest > _ALONE * shared,
-            one.work > _MORE * least,
+            one.work > MORE * least,
             one.edit.rank,
         ),
     )
 
 
-_MORE, _ALONE = 1.1, 1.4
+MORE, _ALONE = 1.1, 1.4
 """How many times the least work is more than that, of all waves and of the longest: compilers make a few instructions
 more or less of the same."""

@@ -33,7 +33,7 @@ from layoutprobe.engine.registry import busy_engine, make_engine
 from layoutprobe.errors import ProbeError
 from layoutprobe.gate.build import Built
 from layoutprobe.gate.copies import LINES, SourceCopy
-from layoutprobe.gate.holding import Held, Ran, leaves_out, likeliest
+from layoutprobe.gate.holding import MORE, Held, Ran, leaves_out, likeliest
 from layoutprobe.gate.source_edits import SourceEdit, SourceEdits
 from layoutprobe.gate.tally import Tally
 from layoutprobe.gate.trying import BEFORE, Before, Change, Mended, Trials
@@ -48,7 +48,7 @@ from layoutprobe.trace.subject import RunStoppedError, UndecidedError
 
 MOST = 3000
 """Changes that `--suggest` tries for a kernel."""
-COST = 45_000_000
+COST = 90_000_000
 """What changes that are tried with every red kernel may cost together, about a microsecond of a processor each."""
 _COMPILED, _REFUSED, _DECODED, _CHECKED, _JUDGED = 250_000, 200_000, 100, 600_000, 3_000_000
 """What it costs to compile a change, to have it refused, to decode an instruction, to apply a check once, and to
@@ -262,7 +262,8 @@ class Mender:
         idle = not first.unseen and leaves_out(
             edit, text, Ran(first.runner.built, first.work.accesses), Ran(listed, work.accesses)
         )
-        return replace(held, work=work.all, longest=work.longest, idle=idle)
+        more = not first.unseen and work.all > MORE * first.work.all
+        return replace(held, work=work.all, longest=work.longest, idle=idle, more=more)
 
     def _is_never_true(self, edit: SourceEdit, trials: Trials | None) -> bool:
         """Whether a test that is added to another one is false in every run: then the change is a branch that nothing
@@ -405,7 +406,7 @@ def source_changes(
     for one in mender.holding(edits, trials, goes_on):
         if one.may_lead(findings):
             held.append(one)
-            bound = bound if one.is_doubtful(mender.case) else min(bound, mender.tried + _AFTER)
+            bound = bound if one.may_be_beaten(mender.case) else min(bound, mender.tried + _AFTER)
     usual = trials.first.work if trials is not None and not trials.first.unseen else None
     return likeliest(held, mender.case, usual)
 

@@ -94,7 +94,7 @@ class SourceEdits:
         sources = list(self.sources.values())
         steps = _STEP.findall(finding.what)
         spot = Spot(place.source, place.within, sources, scalars, self._axes, place.outer, self._told, steps)
-        for kind in KINDS:
+        for kind in (kind for kind, one in KINDS.items() if far + one.first < _TOO_LATE):
             found = rewrites(spot, kind)
             if kind == "numbers":  # a statement has many; the one that an instruction has is beside it
                 near = _in_turn(found, place.offset)
@@ -433,4 +433,5 @@ _NAMED = 4.0  # a rule about strides has measured which argument it should be
 _FARTHER, _DEFINED = 0.05, 0.12
 _KNOWN, _BESIDE, _RAN, _ASIDE = -0.6, 0.1, 0.7, 0.02
 _BEFORE = 0.15
+_TOO_LATE = 9.0  # nobody gets so far
 _SURE = 3.0

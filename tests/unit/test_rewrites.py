@@ -83,7 +83,7 @@ MISTAKES = (
     ("(old - largest)", "(largest - old)"),
 )
 """What stands there, and what somebody wrote instead."""
-FIRST = 100
+FIRST = 300
 """So early the right text is offered."""
 
 
