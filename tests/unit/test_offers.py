@@ -14,7 +14,7 @@ from layoutprobe.codegen.rewrites import KINDS, offered, rewrites
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.wording import worded
 
-EARLY = 40
+EARLY = 60
 """How far in front the right text has to be among what a statement is offered."""
 
 
@@ -23,8 +23,8 @@ def place(text: str, wrong: str, right: str) -> int:
     assert text.count(right) == 1, "the right text has the piece once"
     mistaken = text.replace(right, wrong)
     spot = spot_of(mistaken, text.index(right))
-    found = [words(one.apply(mistaken)) for one in offered(spot)]
-    return found.index(words(text))
+    meant = words(text)
+    return next(n for n, one in enumerate(offered(spot)) if words(one.apply(mistaken)) == meant)
 
 
 WALK = """\
