@@ -7,6 +7,7 @@ change of it is a change of the file, as long as it goes over no end of a line.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -14,8 +15,8 @@ from msgspec import Struct
 from layoutprobe.codegen.statements import Source, words
 
 _DEFINE = re.compile(r"^[ \t]*\#[ \t]*define[ \t]+(\w+)(\([^()\n]*\))?((?:[^\n\\]|\\.|\\\n)*)", re.MULTILINE)
-_MOST, _LONGEST = 200, 4000
-"""Macros of a file, and characters of one."""
+_MOST, _LONGEST, _DEEPEST = 200, 4000, 8
+"""Macros of a file, characters of one, and how deep one may be in others."""
 
 
 class Macro(Struct, frozen=True):
@@ -45,6 +46,26 @@ def macros(text: str) -> list[Macro]:
                 Macro(m[1], tuple(words(m[2] or "")), range(*m.span(3)), Source(" " * m.start(3) + once))
             )
     return found
+
+
+def expansions(text: str) -> list[tuple[range, int]]:
+    """Bodies of macros, as places in a text, and how often each comes into the file: a macro that others use as often
+    as theirs do."""
+    bodies = macros(text)
+    own = Counter(token.text for token in Source(text).tokens)
+    inside = {one.name: Counter(token.text for token in one.body.tokens) for one in bodies}
+    often = dict[str, int]()
+
+    def count(name: str, around: frozenset[str]) -> int:
+        if name in around or len(around) > _DEEPEST:
+            return 0
+        if name not in often or around:
+            users = [user for user, used in inside.items() if used[name]]
+            found = own[name] + sum(inside[user][name] * count(user, around | {name}) for user in users)
+            often[name] = min(found, _LONGEST)
+        return often[name]
+
+    return [(one.place, count(one.name, frozenset())) for one in bodies]
 
 
 def source_at(whole: Source, bodies: Sequence[Macro], offset: int) -> Source:

@@ -25,6 +25,7 @@ from msgspec.structs import replace
 
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.checks.base import Check
+from layoutprobe.codegen.macros import expansions
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.wording import worded
 from layoutprobe.engine.base import DEFAULT_BUDGET
@@ -98,6 +99,7 @@ class Mender:
         self._copies: list[SourceCopy] = []
         self._free = SimpleQueue[SourceCopy]()
         self._keys, self._objects = set[object](), set[str]()
+        self._macros: dict[Path, list[tuple[range, int]]] = {}
         self._judged = 0
         self.tried = self.compiled = 0
         self.spent = 0.0
@@ -175,9 +177,9 @@ class Mender:
 
     def _programs(self, edits: Iterator[SourceEdit], pool: ThreadPoolExecutor) -> Iterator[Variants]:
         """Programs of many; others are compiled while one runs."""
-        size, begun = TOGETHER[0], deque[Future[list[Variants]]]()
+        size, begun, left = TOGETHER[0], deque[Future[list[Variants]]](), list[SourceEdit]()
         while True:
-            while len(begun) < len(self._copies) and (batch := list(islice(edits, size))):
+            while len(begun) < len(self._copies) and (batch := self._batch(edits, left, size)):
                 begun.append(pool.submit(self._program, batch))
                 size = min(size * 2, TOGETHER[-1])
             if not begun:
@@ -186,6 +188,27 @@ class Mender:
             if any(program.code > LARGE for program in programs):
                 size = max(size // 4, TOGETHER[0])
             yield from programs
+
+    def _batch(self, edits: Iterator[SourceEdit], left: list[SourceEdit], size: int) -> list[SourceEdit]:
+        """The next ones, so many that a program of them is no longer than one of `size` plain ones: what stands in
+        a macro stands there as often as that is used. In `left` is one for which there was no room."""
+        found, weight = list[SourceEdit](), 0
+        while weight < size and (edit := left.pop() if left else next(edits, None)) is not None:
+            own = self._expansions(edit)
+            if found and weight + own > size:
+                left.append(edit)
+                break
+            found.append(edit)
+            weight += own
+        return found
+
+    def _expansions(self, edit: SourceEdit) -> int:
+        if edit.file not in self._macros:
+            self._macros[edit.file] = expansions(self._copies[0].texts[edit.file])
+        at = edit.rewrite.start
+        return max(
+            1, *(often for place, often in self._macros[edit.file] if place.start <= at <= place.stop), 1
+        )
 
     def _program(self, batch: Sequence[SourceEdit]) -> list[Variants]:
         """One program; or several, where something in it compiles to what nobody can run."""
