@@ -35,7 +35,7 @@ _MOST_JOBS = 256
 _LONGEST = 86400
 HUNT = 60
 """Seconds for which a kernel is hunted, or changes of it are tried, unless told otherwise."""
-EDITS = 3000
+EDITS = 5000
 """Changes of a wrong kernel's source that are tried for the words of a report: up to half a minute of a core."""
 EXAMPLES = """\
 examples:

@@ -86,6 +86,9 @@ def _declarations(source: Source) -> Iterator[tuple[int, str]]:
             begin, sort = i, ""
         if token.kind != "name" or token.text in KEYWORDS or i + 1 >= len(tokens):
             continue
+        if before in ("[", ",") and _is_bound(source, source.parent[i]):
+            yield i, ""
+            continue
         follows = tokens[i + 1].text
         comma = tokens[i - 2].text if before in ("*", "&") and i > 1 else before
         beside = sort and comma == "," and source.parent[i] == source.parent[begin]
@@ -100,6 +103,17 @@ def _declarations(source: Source) -> Iterator[tuple[int, str]]:
                 plain = sort_of_words([word for word in written if word != "*"])
                 sort = FUNCTION if of_lambda else _aliases(source).get(plain, plain)
                 yield i, "pointer" if pointer and not of_lambda else sort
+
+
+def _is_bound(source: Source, opened: int) -> bool:
+    """Whether a bracket holds names for the parts of a value: `const auto [weight, shrink] = ...`."""
+    words_before = [token.text for token in source.tokens[max(opened - 2, 0) : max(opened, 0)]]
+    return (
+        opened > 0
+        and source.tokens[opened].text == "["
+        and "auto" in words_before[-2:]
+        and (words_before[-1] in ("auto", "&", "&&"))
+    )
 
 
 _BEHIND_NAMES = ("=", ";", ",", ")", "[", ":", "{", ">")

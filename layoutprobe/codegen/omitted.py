@@ -19,6 +19,7 @@ _MOST = 4
 def omitted(spot: Spot) -> Iterator[Rewrite]:
     """Statements that may be lacking behind this one, or at the end of the loop that it is in."""
     yield from _scaled_too(spot)
+    yield from _scaled_by_unused(spot)
     yield from _turns(spot)
     yield from _identities(spot)
     yield from _last_steps(spot)
@@ -117,6 +118,26 @@ def _before_the_loop(spot: Spot) -> Collection[str]:
             return spot.scope.at(opened - 1).keys()
         block = source.block_around(block[0])
     return spot.names.keys()
+
+
+def _scaled_by_unused(spot: Spot) -> Iterator[Rewrite]:
+    """`sum *= shrink;` behind what declares a `shrink` that nothing uses, for each sum of the function."""
+    source, first = spot.source, spot.within.start
+    before = source.around(first - 2) if first > 1 and source.tokens[first - 1].text == ";" else range(0)
+    given = [
+        source.tokens[i].text for i, sort in declarations(source) if i in before and sort in ("real", "")
+    ]
+    free = [name for name in given if name in spot.unused]
+    if not free:
+        return
+    lasting, start = _before_the_loop(spot), source.tokens[first].start
+    sums = [one for one in sums_of(spot) if one in lasting and one in spot.names]
+    real = [one for one in sums if spot.names[one].sort == "real" or _sizes(spot, one)]
+    for name in free:
+        for nth, total in enumerate(real[:_MOST]):
+            for text in _times(spot, total, "", name):
+                new = Rewrite(start, start, f"{text}\n{indent(source, first)}", "omitted")
+                yield replace(new, rank=-0.2 + 0.1 * nth)
 
 
 def _factor(spot: Spot, sign: str, target: Node, value: Node) -> str:

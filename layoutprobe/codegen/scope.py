@@ -133,6 +133,8 @@ _BEFORE_TYPES = ("(", ")", ",", ";", "{", "}", "<", "=")
 def _known(source: Source, i: int, stop: int) -> range:
     """Where a name is known that a token declares: to the end of its block, or of the loop."""
     opened = source.parent[i]
+    if opened >= 0 and source.tokens[opened].text == "[":  # `auto [a, b] = ...`
+        opened = source.parent[opened]
     if opened < 0 or opened not in source.partner:
         return range(i + 1, stop)
     close = source.partner[opened]

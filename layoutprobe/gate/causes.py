@@ -91,7 +91,7 @@ def _roots(every: Sequence[Finding], status: Mapping[str, Status]) -> dict[int, 
 
 def _of_one_change(every: Sequence[Finding], follows: dict[int, Finding]) -> dict[int, Finding]:
     """All that is found follows from the first finding that names a change with which every check holds."""
-    first = next((found for found in every if found.mended and id(found) not in follows), None)
+    first = next((found for found in every if found.mended), None)
     return follows if first is None else {id(found): first for found in every if found is not first}
 
 

@@ -5,6 +5,7 @@ What a kernel's author can write comes first; `counterfactual.py` and `mending.p
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
@@ -50,11 +51,12 @@ class Explainer(Struct):
         disordered = _disordered(results, meeting)
         still = _unexplained(results, meeting, disordered)
         races = () if still else _unordered(results)
+        met = _met(results) if still and still[0].name == _COLLISION else ()
         if not (still or races) or not isinstance(tally.backend, EmulatorBackend) or tally.endless:
             return tuple(results)
         told = diagnosed(
             lambda: (
-                self._otherwise(tally, still) or self._told(tally, still, disordered)
+                self._otherwise(tally, still) or self._ordered(met) or self._told(tally, still, disordered)
                 if still
                 else self._ordered(races) or self._misplaced(tally, results, races)
             ),
@@ -71,7 +73,7 @@ class Explainer(Struct):
 
     def _ordered(self, races: Sequence[Finding]) -> dict[int, Finding]:
         """The first race with the barrier that ends it; the others follow from it (`causes.py`)."""
-        if self.mender is None or not self.most or not self.mender.possible:
+        if not races or self.mender is None or not self.most or not self.mender.possible:
             return {}
         self.held = ordering(self.mender, races[0])
         mended = [self.mender.mended(one, "") for one in self.held]
@@ -178,6 +180,15 @@ def _unordered(results: Sequence[CheckResult]) -> list[Finding]:
     ]
 
 
+def _met(results: Sequence[CheckResult]) -> list[Finding]:
+    """Races in LDS beside a collision of two waves, which may be of two passes of a loop that no barrier orders."""
+    every = [found for result in results for found in result.findings]
+    apart = any(
+        found.name == _COLLISION and len(set(_WAVE.findall(found.observed or ""))) > 1 for found in every
+    )
+    return [found for found in every if apart and found.check == _RACES and found.name in _WITHOUT_BARRIER]
+
+
 def _beside_linked(results: Sequence[CheckResult]) -> Iterator[tuple[str, Finding, Finding]]:
     """The check that told each finding, the finding, and the same with what it follows from."""
     for result, known in zip(results, linked(results), strict=True):
@@ -204,6 +215,9 @@ _SHOWN = 3
 _OF_VALUES = (numerics.NAME, "operand-provenance", "epilogue", "swizzle", "lds-safety", "memory")
 """Checks of what an index, a factor or a bound may be behind."""
 _RACES = "races"
+_COLLISION = "collision"
+"""The name of two stores of which one is lost."""
+_WAVE = re.compile(r"wave \d+")
 _WITHOUT_BARRIER = ("read-after-write", "write-after-read", "write-after-write", "buffer-in-use")
 """Names of races in LDS that a barrier may end."""
 _OF_ORDER = (_RACES, "waits")
