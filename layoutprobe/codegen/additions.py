@@ -83,6 +83,7 @@ def lacking(spot: Spot) -> Iterator[Rewrite]:
         )
         yield from _added(spot, "+", name, 0.0)
         if names[name].sort == "integer":
+            yield from _added(spot, "/", name, 0.3)
             yield from _added(spot, "%", name, 0.5)
             if name == unused[0]:
                 yield from _divided(spot, name)

@@ -9,7 +9,7 @@ from itertools import combinations, pairwise
 
 from msgspec.structs import replace
 
-from layoutprobe.codegen.declarations import is_headed
+from layoutprobe.codegen.declarations import declared_in, is_headed
 from layoutprobe.codegen.expressions import Rewrite, Spot, between
 from layoutprobe.codegen.renames import alike
 from layoutprobe.codegen.statements import Source
@@ -28,11 +28,23 @@ def called(spot: Spot) -> Iterator[Rewrite]:
         known = {
             one: near for source in spot.others for one, near in _functions(source).get(count, {}).items()
         }
-        if name not in known or spot.source.tokens[opened - 1].text != name:
+        if spot.source.tokens[opened - 1].text != name:
+            continue
+        known |= {one: near for one, near in _values(spot, count).items() if one not in known}
+        if name not in known:
             continue
         others = [one for one in known if one != name]
         others.sort(key=lambda one: (not alike(name, one), abs(known[one] - known[name])))
         yield from (spot.replace(opened - 1, opened, one, "called") for one in others[:_MOST])
+
+
+def _values(spot: Spot, count: int) -> Mapping[str, int]:
+    """Names that are declared in the function and called there with so many arguments: lambdas, and what is made of
+    them."""
+    source = spot.source
+    declared = {source.tokens[i].text: i for i in declared_in(source) if i in spot.function}
+    calls = [(name, opened) for name, opened in source.calls(spot.function) if name in declared]
+    return {name: declared[name] for name, opened in calls if len(source.parts(opened)) == count}
 
 
 def _of_other_objects(spot: Spot) -> Iterator[Rewrite]:

@@ -26,6 +26,12 @@ def masks(spot: Spot) -> Iterator[Rewrite]:
             bits = (*asked, "& 1", "& 3", "& 7") if node.kind == "shift" else ("% 2", "% 4", "% 8")
             for nth, part in enumerate(bits):
                 yield replace(spot.replace(first, node.last, f"({text} {part})", "masks"), rank=0.2 * nth)
+        mask = re.fullmatch(r"(\d{1,3})([uU]?)", spot.text(node.parts[-1])) if node.kind == "and" else None
+        if mask and int(mask[1]) & int(mask[1]) + 1 == 0:  # other bits of a lane's number
+            last = node.parts[-1]
+            for nth, more in enumerate((2 * int(mask[1]) + 1, int(mask[1]) // 2, 4 * int(mask[1]) + 3)):
+                new = spot.replace(last.first, last.last, f"{more}{mask[2]}", "masks")
+                yield replace(new, rank=0.1 * nth)
         if node.kind == "and" and len(node.parts) == 2 and node.parts[0].kind == "shift":
             yield from _whole_shift(spot, node)
         if node.kind == "xor":

@@ -133,6 +133,8 @@ def _is_real(spot: Spot, name: str, value: Node) -> float | None:
     array's element. None where nothing says so."""
     words = spot.source.tokens[value.first : value.last]
     real = any(_REAL.fullmatch(word.text) for word in words) or "real" in spot.sorts(value)
+    of_array = value.kind == "leaf" and bool(value.parts) and value.parts[-1].kind == "index"
+    real |= of_array and spot.scope.elements.get(words[0].text) == "real"
     if real and value.kind not in ("comparison", "all", "any"):
         return -0.6
     later = rf"\b{re.escape(name)} = [^;]{{0,80}}\["

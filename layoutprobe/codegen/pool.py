@@ -80,7 +80,10 @@ def _likely(spot: Spot) -> list[tuple[str, str]]:
             weight = _HERE if one.function == spot.function.start else 2
             often[one.sign, one.text] += weight // (1 + (one.text in text) + (not one.names))
     numbers = [one.text for one in spot.names.values() if one.sort in _NUMBERS]
-    unused = [(sign, name) for name in numbers if name in spot.unused for sign in "*+"]
+    free = [name for name in numbers if name in spot.unused]
+    unused = [
+        (sign, one) for one in free for sign in ("*+/%" if spot.names[one].sort == "integer" else "*+/")
+    ]
     threads = _OF_LANES if re.search(r"lane|tid|thread", text, re.IGNORECASE) else ()
     usual = [pair for pair in (*_USUAL, *threads) if pair not in often]
     handed = _parameters(spot.source, spot.function)
@@ -385,6 +388,27 @@ def _forms(source: Source) -> list[tuple[str, str, frozenset[str]]]:
 
 _LONG = 20
 _OF_TYPES = frozenset(("__attribute__", "ext_vector_type", "__launch_bounds__", "alignas", "__align__"))
+
+
+def transposed(spot: Spot) -> Iterator[Rewrite]:
+    """`k * n + i` for `i * w + k`: the other of the two is counted in rows of another length."""
+    handed = _parameters(spot.source, spot.function)
+    sizes = [name for name, one in spot.names.items() if one.sort == "integer" and name in handed]
+    for node in spot.tree.walk():
+        plain = node.kind == "sum" and len(node.parts) == 2 and spot.operator(node, 1) == "+"
+        for line, rest in (node.parts, node.parts[::-1]) if plain else ():
+            if line.kind != "product" or len(line.parts) != 2 or spot.operator(line, 1) != "*":
+                continue
+            for row, pitch in (line.parts, line.parts[::-1]):
+                column = f"({spot.text(rest)})" if rest.kind == "sum" else spot.text(rest)
+                pitches = dict.fromkeys((spot.text(pitch), *sizes[:_PITCHES]))
+                first = spot.start(node)
+                for nth, size in enumerate(pitches):
+                    text = f"{column} * {size} + {spot.text(row)}"
+                    yield replace(spot.replace(first, node.last, text, "transposed"), rank=0.1 * nth)
+
+
+_PITCHES = 8
 
 
 def regrouped(spot: Spot) -> Iterator[Rewrite]:

@@ -58,7 +58,7 @@ from layoutprobe.codegen.omitted import omitted
 from layoutprobe.codegen.ones import ones, quotients
 from layoutprobe.codegen.orders import orders
 from layoutprobe.codegen.parts import parts
-from layoutprobe.codegen.pool import asked, joined, regrouped, wrapped
+from layoutprobe.codegen.pool import asked, joined, regrouped, transposed, wrapped
 from layoutprobe.codegen.quantities import constants, distances, meant, numbers, powers, told, weights
 from layoutprobe.codegen.renames import exchanges, mixed, names, scalars
 from layoutprobe.codegen.schemes import scheme
@@ -228,7 +228,7 @@ KINDS: Mapping[str, Kind] = {
     "weights": Kind(weights, 3.4, 0.1, at_once=True),
     "parity": Kind(_parity, 3.6, 1.0),
     "turned": Kind(turned, 3.1, 0.3),
-    "brackets": Kind(brackets, 3.5, 0.6),
+    "brackets": Kind(brackets, 3.5, 0.3),
     "names": Kind(names, 2.4, 0.045, at_once=True),
     "scalars": Kind(scalars, 3.6, 0.3),
     "grown": Kind(grown, 4.4, 0.35),
@@ -301,6 +301,7 @@ KINDS: Mapping[str, Kind] = {
     "types": Kind(types, 2.8, 0.2),
     "distances": Kind(distances, 2.4, 0.1),
     "mixed": Kind(mixed, 5.2, 0.04),
+    "transposed": Kind(transposed, 4.4, 0.0),
     "joined": Kind(joined, 5.4, 0.0, most=320),
     "asked": Kind(asked, 5.2, 0.0, most=320),
     "wrapped": Kind(wrapped, 5.6, 0.0, most=320),

@@ -143,15 +143,16 @@ _BINDING_SIGNS = frozenset(("*", "/", "%", "-", "<<", ">>", "&"))
 
 
 def _into_call(spot: Spot, node: Node) -> Iterator[Rewrite]:
-    """`f(a + b, c)` and `f(a, c + b)` for `f(a, c) + b`."""
+    """`f(a + b, c)` and `f(a, c + b)` for `f(a, c) + b`; and `f(a, c + 1)`, which is the next one."""
     source = spot.source
     for one, other in zip(node.parts, node.parts[1:], strict=False):
         call = one.parts[-1] if one.parts else None
         if call is not None and call.kind == "call" and call.parts and call.last == one.last:
             added = source.text[source.tokens[one.last - 1].end : source.tokens[other.last - 1].end]
-            for at in [part.last for part in call.parts[:1] + call.parts[:0:-1]]:
-                text = source.slice(one.first, at) + added + source.slice(at, one.last)
-                yield spot.replace(one.first, other.last, text, "brackets")
+            for more in dict.fromkeys((added, f" {spot.operator(node, node.parts.index(other))} 1")):
+                for at in [part.last for part in call.parts[:1] + call.parts[:0:-1]]:
+                    text = source.slice(one.first, at) + more + source.slice(at, one.last)
+                    yield spot.replace(one.first, other.last, text, "brackets")
 
 
 def _out_of_call(spot: Spot, first: int, call: Node, part: Node) -> Rewrite:

@@ -26,6 +26,7 @@ class Held(Struct, frozen=True):
         longer: some wave has several times as much to do with it.
         idle: what is loaded or stored in some line as it is, is there no more.
         more: all waves together have more to do with it than in the kernel as it is.
+        unswizzled: a XOR of the source is none with it.
         in_loop: it is of the head of a loop.
         work: instructions that all waves execute with it, together.
         longest: those of the wave that executes most.
@@ -36,6 +37,7 @@ class Held(Struct, frozen=True):
     longer: bool = False
     idle: bool = False
     more: bool = False
+    unswizzled: bool = False
     in_loop: bool = False
     work: int = 0
     longest: int = 0
@@ -46,15 +48,22 @@ class Held(Struct, frozen=True):
         kinds = {numerics.NAME, *(found.check for found in findings)}
         return not any(one.rule.partition("/")[0] in kinds for one in self.unlisted)
 
-    def may_be_beaten(self, case: KernelCase) -> bool:
-        """Whether others are looked for as long as may be: what is doubted, does more than the kernel as it is, or
-        goes wrong at sizes that are not listed."""
-        return self.more or bool(self.unlisted) or self.is_doubtful(case)
+    @property
+    def may_be_beaten(self) -> bool:
+        """Whether others are looked for longer: it does more than the kernel as it is, goes wrong at sizes that are
+        not listed, or has a number where a name may be meant."""
+        return self.more or bool(self.unlisted) or self.edit.rewrite.kind in _OF_NUMBERS
 
     def is_doubtful(self, case: KernelCase) -> bool:
         """Whether it brings a number that is an extent at some size, and may hold for it alone; makes a wave or other
-        code do what others should; or has a loop go further, as more passes may do what is left out."""
-        if self.longer or self.idle or (self.in_loop and self.edit.rewrite.text.lstrip().startswith("+")):
+        code do what others should; has a loop go further, as more passes may do what is left out; or takes a swizzle
+        away from one side, where the other one lacks it."""
+        if (
+            self.longer
+            or self.idle
+            or self.unswizzled
+            or (self.in_loop and self.edit.rewrite.text.lstrip().startswith("+"))
+        ):
             return True
         extents = {value for size in case.sizes for value in size.values() if value > _SMALL}
         return any(
@@ -108,6 +117,8 @@ def leaves_out(edit: SourceEdit, text: str, usual: Ran, changed: Ran) -> bool:
     return not before <= {tuple(moved(*line) for line in path) for path in changed.lines}
 
 
+_OF_NUMBERS = ("steps", "told")
+"""Kinds of changes that bring a number which something else than the source has told."""
 _SMALL = 4
 """Up to which numbers are what they are in any kernel, as one more and half of it."""
 
@@ -131,11 +142,25 @@ def likeliest(found: Sequence[Held], case: KernelCase, usual: Work | None) -> li
             len(one.unlisted),
             one.longest > _ALONE * shared,
             one.work > MORE * least,
+            _is_for_a_name(one, held),
             one.edit.rank,
         ),
     )
 
 
+def _is_for_a_name(one: Held, held: Sequence[Held]) -> bool:
+    """Whether a change brings a number at a place where another one has a name for it."""
+    edit = one.edit
+    beside = (
+        other.edit.rewrite.start - edit.rewrite.start
+        for other in held
+        if other.edit.file == edit.file and other.edit.rewrite.kind not in _OF_NUMBERS
+    )
+    return edit.rewrite.kind in _OF_NUMBERS and any(abs(away) < _BESIDE for away in beside)
+
+
+_BESIDE = 80
+"""Characters between what is changed in one statement."""
 MORE, _ALONE = 1.1, 1.4
 """How many times the least work is more than that, of all waves and of the longest: compilers make a few instructions
 more or less of the same."""

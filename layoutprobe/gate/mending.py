@@ -58,8 +58,9 @@ _PROGRAM, _VARIANT, _OF_CODE = 600_000, 5_000, 30
 """What it costs to compile many changes as one program, each of them, and each byte of the code that they become."""
 _SHARE = 0.7
 """Of what a program has cost, what may be spent behind it on changes that are compiled by themselves."""
-_AFTER = 80
-"""Further changes that are tried once one holds: whoever reads of it should know of others that do."""
+_AFTER, _AFTER_MORE = 80, 400
+"""Further changes that are tried once one holds: whoever reads of it should know of others that do. More, where it
+is one that another may beat."""
 OF_ORDER = ("barriers", "moved")
 """Kinds of changes of what keeps waves in an order; see `ordering.py`."""
 _CAUSES = 2
@@ -274,7 +275,13 @@ class Mender:
             return None
         text, start = self._copies[0].texts[edit.file], edit.rewrite.start
         head = text[text.rfind("\n", 0, start) + 1 : start].lstrip()
-        held = Held(edit, verdict.unlisted, in_loop=head.startswith(("for", "while")))
+        old, new = text[start : edit.rewrite.end], edit.rewrite.text
+        held = Held(
+            edit,
+            verdict.unlisted,
+            in_loop=head.startswith(("for", "while")),
+            unswizzled="^" in old and "^" not in new,
+        )
         if trials is None:
             return held
         first, listed = trials.first, self._compile(edit, (LINES,)) or built
@@ -429,7 +436,8 @@ def source_changes(
     for one in mender.holding(edits, trials, goes_on):
         if one.may_lead(findings):
             held.append(one)
-            bound = bound if one.may_be_beaten(mender.case) else min(bound, mender.tried + _AFTER)
+            if not one.is_doubtful(mender.case):
+                bound = min(bound, mender.tried + (_AFTER_MORE if one.may_be_beaten else _AFTER))
     usual = trials.first.work if trials is not None and not trials.first.unseen else None
     return likeliest(held, mender.case, usual)
 
