@@ -19,11 +19,20 @@ FINDING = Finding(Rule("numerics/wrong-values", "", "", ""), "C is wrong")
 
 
 def held(
-    text: str, work: int, *, longest: int = 0, longer: bool = False, unlisted: int = 0, rank: float = 0.0
+    text: str,
+    work: int,
+    *,
+    longest: int = 0,
+    longer: bool = False,
+    unlisted: int = 0,
+    rank: float = 0.0,
+    kind: str = "names",
+    start: int = 0,
+    unswizzled: bool = False,
 ) -> Held:
-    edit = SourceEdit(Path("kernel.hip"), Rewrite(0, 1, text, "names"), rank, FINDING)
+    edit = SourceEdit(Path("kernel.hip"), Rewrite(start, start + 1, text, kind), rank, FINDING)
     none = tuple(cast("Unlisted", None) for _ in range(unlisted))
-    return Held(edit, none, longer, work=work, longest=longest)
+    return Held(edit, none, longer, work=work, longest=longest, unswizzled=unswizzled)
 
 
 def leading(*found: Held, usual: Work | None = None) -> list[str]:
@@ -62,3 +71,22 @@ def test_what_is_doubted_is_told_where_there_is_nothing_else() -> None:
     assert leading(held("longer", 10, longer=True), held("right", 1000)) == ["right"]
     assert leading(held("of 48", 10), held("right", 1000)) == ["right"]
     assert leading(held("longer", 10, longer=True)) == ["longer"]
+
+
+def test_a_name_comes_before_its_number_in_one_statement() -> None:
+    """`- padding` for what a reference told as `- 1`; elsewhere the number is as likely."""
+    number, name = held("- 1", 1000, kind="steps"), held("- padding", 1000, rank=2.0, start=40)
+    assert leading(number, name) == ["- padding", "- 1"]
+    far = held("- padding", 1000, rank=2.0, start=900)
+    assert leading(number, far) == ["- 1", "- padding"]
+
+
+def test_a_swizzle_that_is_taken_away_is_doubted() -> None:
+    """Where one side lacks it, the other one is right without it, too."""
+    assert leading(held("", 1000, unswizzled=True), held("^ row", 1000, rank=4.0)) == ["^ row"]
+
+
+def test_others_are_looked_for_longer_where_one_may_be_beaten() -> None:
+    assert held("- 1", 1000, kind="steps").may_be_beaten
+    assert held("n", 1000, unlisted=1).may_be_beaten
+    assert not held("n", 1000).may_be_beaten

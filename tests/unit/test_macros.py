@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from layoutprobe.codegen.expressions import Rewrite, Spot
-from layoutprobe.codegen.macros import macros
+from layoutprobe.codegen.macros import expansions, macros
 from layoutprobe.codegen.rewrites import offered
 from layoutprobe.codegen.variants import combined
 from layoutprobe.codegen.wording import worded
@@ -105,3 +105,13 @@ def test_hostile_directives_end() -> None:
     assert macros("#define A" + "(" * 100_000) == []
     assert len(macros("".join(f"#define A{n} {n}\n" for n in range(1000)))) == 200
     assert macros("#define " + "x" * 100_000 + " " + "\\\n" * 50_000) == []
+
+
+def test_a_macro_stands_as_often_as_those_that_use_it() -> None:
+    text = (
+        "#define BYTE(k) p[k]\n#define WORD(k) (BYTE(k) | BYTE((k) + 1) << 8)\n"
+        "#define LOAD(v) v.x = WORD(0); v.y = WORD(2)\n#define LOOP LOOP + 1\n#define UNUSED BYTE(0)\n"
+        "void f() { LOAD(a); LOAD(b); x = BYTE(0) + LOOP; }\n"
+    )
+    often = {one.name: count for one, (_, count) in zip(macros(text), expansions(text), strict=True)}
+    assert often == {"BYTE": 9, "WORD": 4, "LOAD": 2, "LOOP": 1, "UNUSED": 0}

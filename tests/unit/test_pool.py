@@ -79,3 +79,49 @@ def test_brackets_around_any_neighbours(wrong: str, right: str) -> None:
 
 def test_two_integers_of_one_expression_are_exchanged() -> None:
     assert place(KERNEL, "wave * 16 + blockIdx.y * 4", "blockIdx.y * 16 + wave * 4") < EARLY
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong", "right"),
+    [
+        (
+            "__device__ int f(int id, int top) { return id < 0 ? -1 : id / top; }",
+            "-1 : id;",
+            "-1 : id / top;",
+        ),
+        (
+            "__device__ int f(int i, int k, int w, int n) { int l = k * n + i; return l; }",
+            "i * w + k",
+            "k * n + i",
+        ),
+        ("__device__ int f(int tid, int i) { return (tid >> 4 & 3) * 4 + i; }", ">> 4 & 1)", ">> 4 & 3)"),
+        (
+            "__device__ float f(float* acc, int lane, int v) { const int half = lane >> 4;\n"
+            "  const int row = half * 8 + v; return acc[v] * row; }",
+            "2u * v + half",
+            "half * 8 + v",
+        ),
+        (
+            "__device__ float f(float* m, int i) { const float mu = m[i]; return mu; }",
+            "const int mu",
+            "const float mu",
+        ),
+        (
+            "__device__ float f(float* m, int n) { const auto raw = [=](int i) { return m[i]; };\n"
+            "  const auto scaled = compose(half, raw); float u = raw(1), w = scaled(1);\n"
+            "  float t = scaled(0); return t + u + w; }",
+            "t = raw(0)",
+            "t = scaled(0)",
+        ),
+        ("__device__ int f(int r, int c) { return at(r, c + 1); }", "at(r, c) + CHUNK", "at(r, c + 1)"),
+        (
+            "__device__ float f(float* m, int n) { float out = 0; for (int k = 0; k < n; ++k) {\n"
+            "  const auto [weight, shrink] = update(m[k]);\n  out *= shrink;\n  out += weight * m[k]; }\n"
+            "  return out; }",
+            "\n  out +=",
+            "\n  out *= shrink;\n  out +=",
+        ),
+    ],
+)
+def test_what_strangers_mistook(text: str, wrong: str, right: str) -> None:
+    assert place(text, wrong, right) < EARLY
