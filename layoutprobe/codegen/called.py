@@ -82,18 +82,33 @@ def _functions(source: Source) -> Mapping[int, Mapping[str, int]]:
 
 
 def of_templates(spot: Spot) -> Iterator[Rewrite]:
-    """Two arguments of a template exchanged: `run<true, false>(a)` for `run<false, true>(a)`."""
+    """Two arguments of a template exchanged: `run<true, false>(a)` for `run<false, true>(a)`; the other one of two
+    types: `load<LayoutB>` for `load<LayoutA>`."""
     source = spot.source
+    types = _types(source)
     for i in spot.within:
         opens = source.tokens[i].text == "<" and source.tokens[i - 1].text != "template"
         end = template_end(source, i) if opens else None
         commas = [j for j in range(i, end) if source.tokens[j].text == ","] if end is not None else []
         bounds = [i, *commas, end or i]
         parts = [(a + 1, b) for a, b in pairwise(bounds)]
+        for a, b in parts if end is not None else ():
+            name = source.slice(a, b)
+            others = [one for one in types if alike(name, one)] if b == a + 1 and name in types else []
+            yield from (spot.replace(a, b, one, "of_templates") for one in others[:_MOST])
         for (a, b), (c, d) in combinations(parts, 2) if commas else ():
             one, other = source.slice(a, b), source.slice(c, d)
             if one != other:
                 yield spot.replace(a, d, other + between(source, b, c) + one, "of_templates")
+
+
+@lru_cache(maxsize=32)
+def _types(source: Source) -> list[str]:
+    """Types that a file declares, those of templates, too."""
+    return list(dict.fromkeys(_TYPE.findall(source.text)))
+
+
+_TYPE = re.compile(r"\b(?:struct|class|typename|using)\s+(\w+)")
 
 
 def covered(spot: Spot) -> Iterator[Rewrite]:

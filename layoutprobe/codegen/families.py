@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from layoutprobe.codegen.enumerations import enumerations
 from layoutprobe.codegen.expressions import Rewrite, Spot
@@ -52,11 +53,27 @@ def switches(spot: Spot, own: list[Operand]) -> Iterator[dict[str, str]]:
     Not for axes of threads and workgroups: what asks for another one is launched otherwise.
     """
     texts = [operand.text for operand in own if operand.text.partition(".")[0] not in BUILTIN]
-    for one, other in _PAIRS:
+    for one, other in dict.fromkeys((*_PAIRS, *_own_pairs(spot, texts))):
         found = {text: switched(text, one, other) for text in texts}
         found = {was: now for was, now in found.items() if was != now}
         if found and all(now in spot.names for now in found.values()):
             yield found
+
+
+def _own_pairs(spot: Spot, texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Words by which two names or more differ from others: Tile and Halo of kTileW, kTileH, kHaloW and kHaloH."""
+    pairs = Counter[tuple[str, str]]()
+    known = [(name, _WORDS.findall(name)) for name in spot.names]
+    for text in dict.fromkeys(texts):
+        own = _WORDS.findall(text)
+        for name, theirs in known if len(own) > 1 else ():
+            unlike = [(a.lower(), b.lower()) for a, b in zip(own, theirs, strict=False) if a != b]
+            if name != text and len(own) == len(theirs) and len(unlike) == 1:
+                pairs[unlike[0]] += 1
+    yield from (pair for pair, often in pairs.items() if often > 1 and min(map(len, pair)) > 1)
+
+
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|\W")
 
 
 def families(spot: Spot) -> Iterator[Rewrite]:

@@ -84,7 +84,7 @@ def _swap(spot: Spot) -> Iterator[Rewrite]:
             if not 2 <= len(parts) <= 8:
                 continue
             for one, other in sorted(combinations(parts, 2), key=lambda pair: pair[1][0] - pair[0][1]):
-                same = _SAME * _of_one_shape(source, one, other)
+                same = _SAME * _of_one_shape(source, one, other) + _FLAGS * _are_flags(source, one, other)
                 yield from (replace(new, rank=-same) for new in _exchanged(spot, one, other))
 
 
@@ -95,7 +95,12 @@ def _of_one_shape(source: Source, one: tuple[int, int], other: tuple[int, int]) 
     return len(mine) == len(theirs) > 1 and differ == 1
 
 
-_SAME = 1.2
+def _are_flags(source: Source, one: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Whether two arguments are `true` and `false`: signs of operands, as matrix instructions have them."""
+    return {source.slice(*one), source.slice(*other)} == {"true", "false"}
+
+
+_SAME, _FLAGS = 1.2, 2.4
 """How much likelier such are exchanged."""
 
 
