@@ -56,7 +56,7 @@ _COMPILED, _REFUSED, _DECODED, _CHECKED, _JUDGED = 250_000, 200_000, 100, 600_00
 judge a change whole."""
 _PROGRAM, _VARIANT, _OF_CODE = 600_000, 5_000, 30
 """What it costs to compile many changes as one program, each of them, and each byte of the code that they become."""
-_SHARE = 0.7
+_SHARE = 1.2
 """Of what a program has cost, what may be spent behind it on changes that are compiled by themselves."""
 _AFTER, _AFTER_MORE = 80, 400
 """Further changes that are tried once one holds: whoever reads of it should know of others that do. More, where it
