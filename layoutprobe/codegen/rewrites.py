@@ -22,6 +22,7 @@ from layoutprobe.codegen.additions import (
     terms_more,
     units,
 )
+from layoutprobe.codegen.asked import asked
 from layoutprobe.codegen.barriers import barriers, moved
 from layoutprobe.codegen.called import called, covered, of_templates
 from layoutprobe.codegen.companions import companions
@@ -51,6 +52,7 @@ from layoutprobe.codegen.expressions import (
     terms,
 )
 from layoutprobe.codegen.families import enumerators, families
+from layoutprobe.codegen.grouped import regrouped, transposed
 from layoutprobe.codegen.idioms import atomic, bounds, choices, conversions, first_only, groups, initial
 from layoutprobe.codegen.instructions import asm
 from layoutprobe.codegen.kin import operators, types, words
@@ -58,7 +60,7 @@ from layoutprobe.codegen.omitted import omitted
 from layoutprobe.codegen.ones import ones, quotients
 from layoutprobe.codegen.orders import orders
 from layoutprobe.codegen.parts import parts
-from layoutprobe.codegen.pool import asked, joined, regrouped, transposed, wrapped
+from layoutprobe.codegen.pool import joined, wrapped
 from layoutprobe.codegen.quantities import constants, distances, meant, numbers, powers, told, weights
 from layoutprobe.codegen.renames import exchanges, mixed, names, scalars
 from layoutprobe.codegen.schemes import scheme

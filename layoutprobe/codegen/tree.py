@@ -34,6 +34,8 @@ _LEVELS: tuple[tuple[str, frozenset[str]], ...] = (
 _LEVEL_OF = {text: level for level, (_, texts) in enumerate(_LEVELS) for text in texts}
 BINDING = {name: level for level, (name, _) in enumerate(_LEVELS)}
 """Of the nodes that have operators; what is not here binds most."""
+JOINED = ("sum", "product", "shift", "and", "xor", "or")
+"""Kinds of nodes that make a number of numbers."""
 _BEFORE_UNARY = frozenset(("return", "case", "else", "throw"))
 _BRACKETS = {"[": "index", "{": "braces"}
 TYPES = frozenset(

@@ -25,7 +25,6 @@ from msgspec.structs import replace
 
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.checks.base import Check
-from layoutprobe.codegen.macros import expansions
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.wording import worded
 from layoutprobe.engine.base import DEFAULT_BUDGET
@@ -38,7 +37,7 @@ from layoutprobe.gate.holding import MORE, Held, Ran, leaves_out, likeliest
 from layoutprobe.gate.source_edits import SourceEdit, SourceEdits
 from layoutprobe.gate.tally import Tally
 from layoutprobe.gate.trying import BEFORE, Before, Change, Mended, Trials
-from layoutprobe.gate.variants import LARGE, TOGETHER, Variants
+from layoutprobe.gate.variants import LARGE, TOGETHER, Batches, Variants
 from layoutprobe.manifest.files import ASSEMBLY
 from layoutprobe.manifest.model import KernelCase
 from layoutprobe.place import Place, SourceLine
@@ -100,7 +99,6 @@ class Mender:
         self._copies: list[SourceCopy] = []
         self._free = SimpleQueue[SourceCopy]()
         self._keys, self._objects = set[object](), set[str]()
-        self._macros: dict[Path, list[tuple[range, int]]] = {}
         self._judged = 0
         self.tried = self.compiled = 0
         self.spent = 0.0
@@ -178,9 +176,10 @@ class Mender:
 
     def _programs(self, edits: Iterator[SourceEdit], pool: ThreadPoolExecutor) -> Iterator[Variants]:
         """Programs of many; others are compiled while one runs."""
-        size, begun, left = TOGETHER[0], deque[Future[list[Variants]]](), list[SourceEdit]()
+        size, begun = TOGETHER[0], deque[Future[list[Variants]]]()
+        batches = Batches(edits, self._copies[0].texts)
         while True:
-            while len(begun) < len(self._copies) and (batch := self._batch(edits, left, size)):
+            while len(begun) < len(self._copies) and (batch := batches.following(size)):
                 begun.append(pool.submit(self._program, batch))
                 size = min(size * 2, TOGETHER[-1])
             if not begun:
@@ -189,27 +188,6 @@ class Mender:
             if any(program.code > LARGE for program in programs):
                 size = max(size // 4, TOGETHER[0])
             yield from programs
-
-    def _batch(self, edits: Iterator[SourceEdit], left: list[SourceEdit], size: int) -> list[SourceEdit]:
-        """The next ones, so many that a program of them is no longer than one of `size` plain ones: what stands in
-        a macro stands there as often as that is used. In `left` is one for which there was no room."""
-        found, weight = list[SourceEdit](), 0
-        while weight < size and (edit := left.pop() if left else next(edits, None)) is not None:
-            own = self._expansions(edit)
-            if found and weight + own > size:
-                left.append(edit)
-                break
-            found.append(edit)
-            weight += own
-        return found
-
-    def _expansions(self, edit: SourceEdit) -> int:
-        if edit.file not in self._macros:
-            self._macros[edit.file] = expansions(self._copies[0].texts[edit.file])
-        at = edit.rewrite.start
-        return max(
-            1, *(often for place, often in self._macros[edit.file] if place.start <= at <= place.stop), 1
-        )
 
     def _program(self, batch: Sequence[SourceEdit]) -> list[Variants]:
         """One program; or several, where something in it compiles to what nobody can run."""

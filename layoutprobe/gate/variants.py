@@ -8,15 +8,16 @@ compiled by itself and judged then, as any other.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
+from pathlib import Path
 
 from msgspec.structs import replace
 
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.codegen.chosen import SIGN
-from layoutprobe.codegen.macros import macros
+from layoutprobe.codegen.macros import expansions, macros
 from layoutprobe.codegen.variants import combined
 from layoutprobe.engine.registry import busy_engine, in_c
 from layoutprobe.errors import ProbeError, ToolchainError
@@ -50,6 +51,37 @@ _ALL_AT_ONCE = 6
 """Rounds at the end, in which everything is left out that stands in one place with what an error is about."""
 _AS_CHOSEN = re.compile(r"constant|assignable|lvalue|variable length")
 """What errors say of a change that might compile by itself."""
+
+
+class Batches:
+    """Changes, so many at a time as one program takes."""
+
+    def __init__(self, edits: Iterator[SourceEdit], texts: Mapping[Path, str]) -> None:
+        """Args: edits: in the order in which they are tried; texts: of the files that they change."""
+        self._edits, self._left = edits, list[SourceEdit]()
+        self._bodies = {file: expansions(text) for file, text in texts.items()}
+
+    def following(self, size: int) -> list[SourceEdit]:
+        """The next ones, of which a program is no longer than one of `size` plain ones: what stands in a macro stands
+        there as often as that is used."""
+        found, weight = list[SourceEdit](), 0
+        while weight < size:
+            edit = self._left.pop() if self._left else next(self._edits, None)
+            if edit is None:
+                break
+            own = self._often(edit)
+            if found and weight + own > size:
+                self._left.append(edit)
+                break
+            found.append(edit)
+            weight += own
+        return found
+
+    def _often(self, edit: SourceEdit) -> int:
+        """How often the code has what is changed."""
+        at = edit.rewrite.start
+        bodies = self._bodies[edit.file]
+        return max((often for place, often in bodies if place.start <= at <= place.stop), default=1) or 1
 
 
 class Variants:
