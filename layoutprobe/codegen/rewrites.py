@@ -87,6 +87,7 @@ def _swap(spot: Spot) -> Iterator[Rewrite]:
                 continue
             for one, other in sorted(combinations(parts, 2), key=lambda pair: pair[1][0] - pair[0][1]):
                 same = _SAME * _of_one_shape(source, one, other) + _FLAGS * _are_flags(source, one, other)
+                same += _PAIR * (len(parts) == 2)
                 yield from (replace(new, rank=-same) for new in _exchanged(spot, one, other))
 
 
@@ -102,7 +103,7 @@ def _are_flags(source: Source, one: tuple[int, int], other: tuple[int, int]) -> 
     return {source.slice(*one), source.slice(*other)} == {"true", "false"}
 
 
-_SAME, _FLAGS = 1.2, 2.4
+_SAME, _FLAGS, _PAIR = 1.2, 2.4, 0.6
 """How much likelier such are exchanged."""
 
 
@@ -227,7 +228,7 @@ class Kind(Struct, frozen=True):
 KINDS: Mapping[str, Kind] = {
     "twin": Kind(twins, 2.6, 0.1),
     "lacking": Kind(lacking, 3.4, 0.1),
-    "swap": Kind(_swap, 3.4, 0.5),
+    "swap": Kind(_swap, 3.4, 0.25),
     "scheme": Kind(scheme, 2.2, 1.0),
     "borrow": Kind(_borrow, 3.1, 0.15),
     "exchange": Kind(exchanges, 3.7, 1.0),

@@ -55,6 +55,8 @@ _COMPILED, _REFUSED, _DECODED, _CHECKED, _JUDGED = 250_000, 200_000, 100, 600_00
 judge a change whole."""
 _PROGRAM, _VARIANT, _OF_CODE = 600_000, 5_000, 30
 """What it costs to compile many changes as one program, each of them, and each byte of the code that they become."""
+_USUAL = 4
+"""Rounds of a program that are in its price."""
 _SHARE = 1.2
 """Of what a program has cost, what may be spent behind it on changes that are compiled by themselves."""
 _AFTER, _AFTER_MORE = 80, 400
@@ -166,6 +168,7 @@ class Mender:
             before = self.spent
             self.compiled += program.count
             self.spent += _PROGRAM + _VARIANT * program.count + _OF_CODE * program.code
+            self.spent += _REFUSED * max(program.rounds - _USUAL, 0)
             for edit in program.edits:
                 if not goes_on():
                     return

@@ -91,6 +91,7 @@ class Variants:
         alone: those that cannot be in it, and may compile by themselves.
         edits: all others, of which some do not compile.
         runs: it compiles in time, to instructions that are known; else it holds none.
+        rounds: how often the compiler was asked.
     """
 
     def __init__(self, copy: SourceCopy, edits: Sequence[SourceEdit]) -> None:
@@ -103,6 +104,7 @@ class Variants:
         self._macros = {file: macros(text) for file, text in copy.texts.items()}
         self._backend = EmulatorBackend(engine=busy_engine())
         self.runs = True
+        self.rounds = 0
         self._built = self._compiled(copy)
         if not self.runs:
             self._keep(frozenset())
@@ -120,6 +122,7 @@ class Variants:
             self._keep(frozenset[int]().union(*(one.chosen for one in texts.values())))
             if not self._edits:
                 return None
+            self.rounds += 1
             try:
                 with ExitStack() as held:
                     for file, one in texts.items():
