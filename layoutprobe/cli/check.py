@@ -36,7 +36,7 @@ _LONGEST = 86400
 HUNT = 60
 """Seconds for which a kernel is hunted, or changes of it are tried, unless told otherwise."""
 EDITS = 5000
-"""Changes of a wrong kernel's source that are tried for the words of a report: up to half a minute of a core."""
+"""Changes of a wrong kernel's source that are tried for a report: up to a minute and a half of a core."""
 EXAMPLES = """\
 examples:
   layoutprobe init kernel.hip                 # a manifest to fill in

@@ -107,13 +107,9 @@ def _declarations(source: Source) -> Iterator[tuple[int, str]]:
 
 def _is_bound(source: Source, opened: int) -> bool:
     """Whether a bracket holds names for the parts of a value: `const auto [weight, shrink] = ...`."""
-    words_before = [token.text for token in source.tokens[max(opened - 2, 0) : max(opened, 0)]]
-    return (
-        opened > 0
-        and source.tokens[opened].text == "["
-        and "auto" in words_before[-2:]
-        and (words_before[-1] in ("auto", "&", "&&"))
-    )
+    before = [token.text for token in source.tokens[max(opened - 2, 0) : max(opened, 0)]]
+    behind_auto = before[-1:] == ["auto"] or (before[:1] == ["auto"] and before[-1] in ("&", "&&"))
+    return behind_auto and source.tokens[opened].text == "["
 
 
 _BEHIND_NAMES = ("=", ";", ",", ")", "[", ":", "{", ">")

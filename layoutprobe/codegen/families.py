@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from layoutprobe.codegen.enumerations import enumerations
 from layoutprobe.codegen.expressions import Rewrite, Spot
@@ -63,14 +64,20 @@ def switches(spot: Spot, own: list[Operand]) -> Iterator[dict[str, str]]:
 def _own_pairs(spot: Spot, texts: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Words by which two names or more differ from others: Tile and Halo of kTileW, kTileH, kHaloW and kHaloH."""
     pairs = Counter[tuple[str, str]]()
-    known = [(name, _WORDS.findall(name)) for name in spot.names]
     for text in dict.fromkeys(texts):
-        own = _WORDS.findall(text)
-        for name, theirs in known if len(own) > 1 else ():
+        own = _parts(text)
+        for name in spot.names if len(own) > 1 else ():
+            theirs = _parts(name)
             unlike = [(a.lower(), b.lower()) for a, b in zip(own, theirs, strict=False) if a != b]
             if name != text and len(own) == len(theirs) and len(unlike) == 1:
                 pairs[unlike[0]] += 1
     yield from (pair for pair, often in pairs.items() if often > 1 and min(map(len, pair)) > 1)
+
+
+@lru_cache(maxsize=4096)
+def _parts(name: str) -> tuple[str, ...]:
+    """Words of a name."""
+    return tuple(_WORDS.findall(name))
 
 
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|\W")

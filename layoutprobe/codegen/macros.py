@@ -54,18 +54,17 @@ def expansions(text: str) -> list[tuple[range, int]]:
     bodies = macros(text)
     own = Counter(token.text for token in Source(text).tokens)
     inside = {one.name: Counter(token.text for token in one.body.tokens) for one in bodies}
-    often = dict[str, int]()
-
-    def count(name: str, around: frozenset[str]) -> int:
-        if name in around or len(around) > _DEEPEST:
-            return 0
-        if name not in often or around:
-            users = [user for user, used in inside.items() if used[name]]
-            found = own[name] + sum(inside[user][name] * count(user, around | {name}) for user in users)
-            often[name] = min(found, _LONGEST)
-        return often[name]
-
-    return [(one.place, count(one.name, frozenset())) for one in bodies]
+    users = {
+        name: [(user, used[name]) for user, used in inside.items() if used[name] and user != name]
+        for name in inside
+    }
+    often = {name: own[name] for name in inside}
+    for _ in range(_DEEPEST):  # each time those count that are in one macro more
+        often = {
+            name: min(own[name] + sum(often[user] * times for user, times in users[name]), _LONGEST)
+            for name in inside
+        }
+    return [(one.place, often[one.name]) for one in bodies]
 
 
 def source_at(whole: Source, bodies: Sequence[Macro], offset: int) -> Source:

@@ -26,8 +26,6 @@ _SHORT, _TEXTS, _PLACES = 9, 16, 24
 """Tokens of what is joined to something; how many such are tried, and at how many places of a statement."""
 _USUAL = (("+", "1"), ("-", "1"), ("*", "2"), ("/", "2"))
 """What is forgotten without standing anywhere else."""
-
-
 _OF_LANES = (
     (">>", "5"),
     (">>", "6"),
@@ -38,6 +36,7 @@ _OF_LANES = (
     ("&", "63"),
     ("/", "64"),
 )
+"""The same of numbers of lanes and threads."""
 
 
 class _Joined(Struct, frozen=True):
@@ -198,12 +197,9 @@ def _forms(source: Source) -> list[tuple[str, str, frozenset[str]]]:
     for tree in forest(source, 0, len(source.tokens)):
         for node in tree.walk():
             first = callee(source, node.first) if node.kind in ("call", "index") and node.first else None
-            if (
-                first is None
-                or node.last - first > _LONG
-                or not node.parts
-                or node.parts[0].first in declared_in(source)
-            ):
+            if first is None or node.last - first > _LONG or source.tokens[first].text in _OF_TYPES:
+                continue
+            if not all(is_value(source, part) for part in node.parts):  # parameters
                 continue
             for part in node.parts:
                 head, tail = source.slice(first, part.first), source.slice(part.last, node.last)
@@ -213,4 +209,6 @@ def _forms(source: Source) -> list[tuple[str, str, frozenset[str]]]:
 
 
 _LONG = 20
+"""Words of a call."""
 _OF_TYPES = frozenset(("__attribute__", "ext_vector_type", "__launch_bounds__", "alignas", "__align__"))
+"""What looks like a call, and says something of a type."""

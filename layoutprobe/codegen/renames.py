@@ -14,7 +14,7 @@ from layoutprobe.codegen.declarations import FUNCTION, declared_in
 from layoutprobe.codegen.expressions import Known, Rewrite, Spot
 from layoutprobe.codegen.scope import BUILTIN, Operand
 from layoutprobe.codegen.statements import Source
-from layoutprobe.codegen.tree import ASSIGNMENTS, BINDING
+from layoutprobe.codegen.tree import ASSIGNMENTS, BINDING, JOINED
 
 _MOST_NAMES = 10
 """That are tried in place of one."""
@@ -294,7 +294,7 @@ def mixed(spot: Spot) -> Iterator[Rewrite]:
     integers = [one for one in spot.scope.operands if one.first in spot.within and one.sort == "integer"]
     inside = set[int]()
     for node in spot.tree.walk():
-        if node.kind not in ("sum", "product", "shift", "xor", "and", "or") or id(node) in inside:
+        if node.kind not in JOINED or id(node) in inside:
             continue
         inside.update(id(below) for part in node.parts for below in part.walk() if part.kind in BINDING)
         here = [one for one in integers if node.first <= one.first < node.last]

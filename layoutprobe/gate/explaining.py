@@ -5,7 +5,6 @@ What a kernel's author can write comes first; `counterfactual.py` and `mending.p
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
@@ -184,7 +183,10 @@ def _met(results: Sequence[CheckResult]) -> list[Finding]:
     """Races in LDS beside a collision of two waves, which may be of two passes of a loop that no barrier orders."""
     every = [found for result in results for found in result.findings]
     apart = any(
-        found.name == _COLLISION and len(set(_WAVE.findall(found.observed or ""))) > 1 for found in every
+        one.place.wave != found.place.wave
+        for found in every
+        for one in found.related
+        if found.name == _COLLISION and one.role == "stored by"
     )
     return [found for found in every if apart and found.check == _RACES and found.name in _WITHOUT_BARRIER]
 
@@ -217,7 +219,6 @@ _OF_VALUES = (numerics.NAME, "operand-provenance", "epilogue", "swizzle", "lds-s
 _RACES = "races"
 _COLLISION = "collision"
 """The name of two stores of which one is lost."""
-_WAVE = re.compile(r"wave \d+")
 _WITHOUT_BARRIER = ("read-after-write", "write-after-read", "write-after-write", "buffer-in-use")
 """Names of races in LDS that a barrier may end."""
 _OF_ORDER = (_RACES, "waits")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from layoutprobe.codegen.expressions import Rewrite, Spot
@@ -115,3 +117,12 @@ def test_a_macro_stands_as_often_as_those_that_use_it() -> None:
     )
     often = {one.name: count for one, (_, count) in zip(macros(text), expansions(text), strict=True)}
     assert often == {"BYTE": 9, "WORD": 4, "LOAD": 2, "LOOP": 1, "UNUSED": 0}
+
+
+def test_macros_that_all_use_each_other_are_counted_in_bounds() -> None:
+    """Each of ten rows of macros uses all of the next one: ways through them are not followed one by one."""
+    rows = [[f"M{row}_{n}" for n in range(12)] for row in range(10)]
+    lines = [f"#define {name} {' + '.join(below)}" for own, below in pairwise(rows) for name in own]
+    text = "\n".join([*lines, *(f"#define {name} 1" for name in rows[-1]), "int x = M0_0;", ""])
+    often = {one.name: count for one, (_, count) in zip(macros(text), expansions(text), strict=True)}
+    assert (often["M0_0"], often["M0_1"], often["M1_5"], often["M2_5"], often["M8_0"]) == (1, 0, 1, 12, 4000)
