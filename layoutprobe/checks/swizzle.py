@@ -106,19 +106,16 @@ def _collisions(subject: Subject, record: LdsRecord) -> Iterator[Finding]:
         yield Finding(
             COLLISION,
             "two lanes store different values to one LDS byte, and one of them is lost: the address function "
-            f"is not injective{_OR_UNORDERED if first.who.wave != second.who.wave else ''}",
+            "is not injective",
             replace(where(subject, second.inst, second.who), lds_byte=clashes[0].byte),
             expected="an address of its own for every element of the tile",
             observed=f"wave {first.who.wave}, lane {first.who.lane} and wave {second.who.wave}, lane "
             f"{second.who.lane} store to it in one barrier interval",
-            hint="a swizzle must permute the columns of a row; check masks, shifts and the row stride",
+            hint="a swizzle must permute the columns of a row; check masks, shifts and the row stride; two waves may "
+            "also be in passes of a loop that no barrier orders",
             count=sum(clash.count for clash in clashes),
             related=(Related("stored by", where(subject, first.inst, first.who)),),
         )
-
-
-_OR_UNORDERED = ", or the two are in passes that no barrier orders"
-"""What a collision of two waves may be besides."""
 
 
 def _disagreements(subject: Subject, analysis: Analysis) -> list[Finding]:

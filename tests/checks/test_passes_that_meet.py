@@ -68,7 +68,7 @@ def test_the_barrier_is_told_and_no_address(tmp_path: Path) -> None:
     assert right.exit_code == 0, [found.what for found in right.findings]
     (tmp_path / "rows.hip").write_text(KERNEL.replace(barrier, "    int* free"))
     (untold,) = check(tmp_path / "rows.toml", allow_reference=True).verdicts
-    assert "or the two are in passes that no barrier orders" in untold.findings[0].what
+    assert "passes of a loop that no barrier orders" in untold.findings[0].hint
     (wrong,) = check(tmp_path / "rows.toml", allow_reference=True, edits=40).verdicts
     assert wrong.exit_code == 1
     first = wrong.findings[0]
