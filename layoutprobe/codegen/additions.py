@@ -320,7 +320,8 @@ def factors(spot: Spot) -> Iterator[Rewrite]:
                     if name not in source.slice(a, b):
                         yield spot.replace(a, b, f"{name} * {source.slice(a, b)}", "factors")
         target = source.slice(_target(source, spot.within.start, at), at)
-        for first, last in split(source, at + 1, spot.within.stop):
+        declares = at - 1 in declared_in(source)  # so it held nothing
+        for first, last in split(source, at + 1, spot.within.stop) if not declares else ():
             for name in names:
                 if "beta" in name.lower() and first < last:
                     yield spot.replace(

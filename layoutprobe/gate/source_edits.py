@@ -93,6 +93,7 @@ class SourceEdits:
         far = place.far * _told(finding)
         sources = list(self.sources.values())
         steps = _STEP.findall(finding.what)
+        lacking = _LACKING.search(finding.what)
         spot = Spot(place.source, place.within, sources, scalars, self._axes, place.outer, self._told, steps)
         for kind in (kind for kind, one in KINDS.items() if far + one.first < _TOO_LATE):
             found = rewrites(spot, kind)
@@ -105,6 +106,8 @@ class SourceEdits:
                 before = rewrite.start < place.offset
                 rank = far + rewrite.rank - order.get(kind, 0.0) + before * _BEFORE
                 if self._meant and self._is_meant(place.source, rewrite):
+                    rank -= _SURE
+                if lacking and _adds(place.source, rewrite, lacking[1] or lacking[2]):
                     rank -= _SURE
                 yield SourceEdit(place.file, rewrite, rank, finding)
 
@@ -217,6 +220,12 @@ class SourceEdits:
                     yield _Near(here.far + _DEFINED + next(steps) * _FARTHER / 4, file, there, body, 0)
 
 
+def _adds(source: Source, rewrite: Rewrite, name: str) -> bool:
+    """Whether a name stands once more behind a change."""
+    before, behind = source.text[rewrite.start : rewrite.end], rewrite.text
+    return len(re.findall(rf"\b{name}\b", behind)) > len(re.findall(rf"\b{name}\b", before))
+
+
 def _known_at(here: _Near, names: Iterable[str]) -> Iterator[tuple[Path, Source, int]]:
     """Where names of a statement are given their values: before it, or where the macro is used that it is of."""
     for near in (here, here.used) if here.used is not None else (here,):
@@ -248,6 +257,8 @@ _NAME = re.compile(r"(?:\w+(?:\.|->))*(\w+)")
 _HEADS = ("if", "for", "while")
 _STEP = re.compile(r"without `([-+*/] [\w.]+)`")
 """What a finding says of a step of the reference."""
+_LACKING = re.compile(r"added without (\w+)|\b(alpha|beta)(?: \* C)? is missing")
+"""The factor that a finding says is missing; see `trace.gemm_faults`."""
 
 
 def _in_turn(found: Sequence[Rewrite], offset: int) -> list[Rewrite]:
