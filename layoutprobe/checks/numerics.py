@@ -52,12 +52,13 @@ Undefined output elements are wrong. A Python reference gets all floats as float
 their type in memory, may take limits.seconds, has to name outputs, and is compared with
 absolute + relative * |expected|. By default that is e * (1 + |expected| + root mean square of the output),
 with e = 1e-5 for f32, 1e-3 for f16 and 1e-2 for bf16: of the narrowest of the output's type and those that
-values are converted to on the way, which the headline then says. Integers and floats of 8 bits are to be what the
-reference gives. Where they are not, it is called again with arithmetic that is off by up to 2^-22 where f32 is not
-exact: what becomes the neighbour so lies at a tie, either of both passes, and the headline says it.
-Where it is wrong, it is asked what it
-gives of altered inputs: one that gives every element of every output as it is, at all sizes at which it is wrong,
-is the cause; so is a change of one step in the text of a file that imports nothing but numpy and the like. Where
+values are converted to on the way, which the headline then says; but not of one that no argument has and that
+nothing computes in, as that of a temporary: where that is meant, a [tolerance] says so. Integers and floats of
+8 bits are to be what the reference gives. Where they are not, it is called again with arithmetic that is off by up
+to 2^-22 where f32 is not exact: what becomes the neighbour so lies at a tie, either of both passes, and the headline
+says it. Where it is wrong, it is asked what it gives of altered inputs: one that gives every element of every
+output as it is, at all sizes at which it is wrong, is the cause; so is a change of one step in the text of a file
+that imports nothing but numpy and the like. Where
 none is, single elements are moved far off, in the kernel and for the reference, and an output
 that follows in one of them alone is computed of other elements. Words of integers that may hold packed codes (no
 address and no branch depends on them, and the outputs stay as large) get random bits in a further run.

@@ -90,9 +90,10 @@ UNREAD_INPUT = Rule(
 )
 ROUNDED_SUM = Rule(
     f"numerics/{ROUNDED}",
-    "sums are rounded to 16 bits on the way",
-    "The result is right up to the rounding of a type that is narrower than the accumulators.",
-    "keep the accumulator in f32 until it is stored; or state a [tolerance], where that is meant",
+    "sums, or what is kept on the way, are rounded to 16 bits",
+    "The result is right up to the rounding of a type that is narrower than the accumulators; or than every "
+    "argument, as that of a temporary or of LDS may be.",
+    "keep values in f32 until they are stored; or state a [tolerance], where that is meant",
 )
 OTHER_STEP = Rule(
     "numerics/other-step",

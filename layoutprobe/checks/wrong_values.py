@@ -22,6 +22,7 @@ from layoutprobe.checks.value_rules import (
     OTHER_ELEMENTS,
     OTHER_INPUT,
     OTHER_STEP,
+    ROUNDED_SUM,
     UNREAD_INPUT,
     WRONG_EPILOGUE,
     WRONG_FACTOR,
@@ -39,6 +40,7 @@ from layoutprobe.trace.executed import executed
 from layoutprobe.trace.gemm_faults import KnownFault, error_metrics, explaining, lines_moved, where_wrong
 from layoutprobe.trace.orders import asking
 from layoutprobe.trace.places import in_caller, where
+from layoutprobe.trace.references import bound_if_kept
 from layoutprobe.trace.stores import writer_of
 from layoutprobe.trace.subject import RunSpec, Subject
 from layoutprobe.trace.unusual import borne, told
@@ -213,6 +215,9 @@ def _unexplained(subject: Subject, c: Comparison, runs: Sequence[Comparison]) ->
     from layoutprobe.trace.odd_reads import odd_read  # a kernel that holds needs none
 
     wrong = c.wrong
+    if kind := _kept_as(subject, c):
+        says = f"values are rounded to {kind} on the way, and neither an argument nor an instruction is of that type"
+        return _Cause(ROUNDED_SUM, says, None, _converting(subject, kind))
     if name := _unread(subject):
         return _Cause(UNREAD_INPUT, f"nothing is ever loaded from {name}: is another one taken in its place?")
     if found := value_cause(subject, c):
@@ -227,6 +232,17 @@ def _unexplained(subject: Subject, c: Comparison, runs: Sequence[Comparison]) ->
     tile = (c.product.tile,) if c.product else ()
     told = (lines_moved(c.observed, c.expected), where_wrong(wrong, *tile))
     return _Cause(WRONG_VALUES, "; ".join(filter(None, told)))
+
+
+def _kept_as(subject: Subject, c: Comparison) -> str:
+    """The type in which values are kept on the way, where its rounding is all that is wrong; "" for none."""
+    if not isinstance(subject.contract, Reference) or c.undefined.any():
+        return ""
+    found = bound_if_kept(subject, c.name, c.expected)
+    with np.errstate(invalid="ignore"):
+        return (
+            found[0] if found and bool((np.abs(c.observed - c.expected) <= found[1])[c.wrong].all()) else ""
+        )
 
 
 def _stored_as(c: Comparison, kind: str) -> str:

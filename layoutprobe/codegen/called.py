@@ -9,7 +9,7 @@ from itertools import combinations, pairwise
 
 from msgspec.structs import replace
 
-from layoutprobe.codegen.declarations import declared_in, is_headed
+from layoutprobe.codegen.declarations import declared_in, is_headed, structure_of
 from layoutprobe.codegen.expressions import Rewrite, Spot, between
 from layoutprobe.codegen.renames import alike
 from layoutprobe.codegen.statements import Source
@@ -82,10 +82,10 @@ def _functions(source: Source) -> Mapping[int, Mapping[str, int]]:
 
 
 def of_templates(spot: Spot) -> Iterator[Rewrite]:
-    """Two arguments of a template exchanged: `run<true, false>(a)` for `run<false, true>(a)`; the other one of two
-    types: `load<LayoutB>` for `load<LayoutA>`."""
+    """Two arguments of a template exchanged: `run<true, false>(a)` for `run<false, true>(a)`; another type with a
+    like name, or with the same members: `load<LayoutB>` for `load<LayoutA>`, `reduce<Sum>` for `reduce<Max>`."""
     source = spot.source
-    types = _types(source)
+    types, members = _types(source), _members(source)
     for i in spot.within:
         opens = source.tokens[i].text == "<" and source.tokens[i - 1].text != "template"
         end = template_end(source, i) if opens else None
@@ -94,7 +94,9 @@ def of_templates(spot: Spot) -> Iterator[Rewrite]:
         parts = [(a + 1, b) for a, b in pairwise(bounds)]
         for a, b in parts if end is not None else ():
             name = source.slice(a, b)
-            others = [one for one in types if alike(name, one)] if b == a + 1 and name in types else []
+            known = types if b == a + 1 and name in types else ()
+            same = members.get(name)
+            others = [one for one in known if alike(name, one) or (same and same == members.get(one))]
             yield from (spot.replace(a, b, one, "of_templates") for one in others[:_MOST])
         for (a, b), (c, d) in combinations(parts, 2) if commas else ():
             one, other = source.slice(a, b), source.slice(c, d)
@@ -106,6 +108,20 @@ def of_templates(spot: Spot) -> Iterator[Rewrite]:
 def _types(source: Source) -> list[str]:
     """Types that a file declares, those of templates, too."""
     return list(dict.fromkeys(_TYPE.findall(source.text)))
+
+
+@lru_cache(maxsize=32)
+def _members(source: Source) -> Mapping[str, frozenset[str]]:
+    """Structures, and what they declare: values and functions."""
+    tokens, found = source.tokens, dict[str, frozenset[str]]()
+    for i, token in enumerate(tokens):
+        name = structure_of(source, i) if token.text == "{" and source.is_block(i) else ""
+        inside = (j for j in range(i + 1, source.partner.get(i, i)) if source.parent[j] == i)
+        typed = (j for j in inside if tokens[j - 1].kind == "name" or tokens[j - 1].text in ("*", "&", ">"))
+        ends = (tokens[j] for j in typed if tokens[j + 1].text in ("(", "=", ";", "["))
+        if name and (declares := frozenset(one.text for one in ends if one.kind == "name")):
+            found.setdefault(name, declares)
+    return found
 
 
 _TYPE = re.compile(r"\b(?:struct|class|typename|using)\s+(\w+)")

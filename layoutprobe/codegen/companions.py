@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator
-from itertools import pairwise
 
 from msgspec.structs import replace
 
 from layoutprobe.codegen.declarations import declarations
 from layoutprobe.codegen.expressions import Rewrite, Spot
 from layoutprobe.codegen.omitted import added, ends
+from layoutprobe.codegen.paired import paired
 from layoutprobe.codegen.statements import Source
-from layoutprobe.codegen.tree import Node
 
 _MOST = 4
 """Names that are tried in place of one."""
@@ -23,7 +21,7 @@ def companions(spot: Spot) -> Iterator[Rewrite]:
     """Statements that may be lacking behind this one, as this one or others have them for other names."""
     yield from _set_too(spot)
     if ends(spot):
-        yield from _assigned_with(spot)
+        yield from paired(spot)
         yield from _pointers(spot)
         yield from _never_used(spot)
 
@@ -82,35 +80,6 @@ _SET = r"\b{0}\b(?:\s*\[[^\]\n]*\])*\s*(?:[-+*/%|&^]|<<|>>)?=(?!=)|(?:\+\+|--)\s
 
 def _uses(text: str, name: str) -> list[str]:
     return re.findall(rf"\b{name}\b", text)
-
-
-def _assigned_with(spot: Spot) -> Iterator[Rewrite]:
-    """`second_at = best_at;` behind `second = best;`, where each pair is assigned together elsewhere."""
-    here = _names(spot, spot.tree)
-    if here is None or not here[1]:
-        return
-    together, block = defaultdict[str, list[str]](list), spot.source.block_around(spot.within.start)
-    pairs = [(tree, _names(spot, tree)) for tree in spot.statements]
-    for (one, mine), (other, theirs) in pairwise(pairs):
-        if mine and theirs and other.first == one.last + 1:
-            together[mine[0]].append(theirs[0])
-            together[theirs[0]].append(mine[0])
-    inside = range(*block) if block else spot.function
-    taken = {names[0] for tree, names in pairs if names and tree.first in inside}
-    for target in dict.fromkeys(together[here[0]]):
-        for value in dict.fromkeys(together[here[1]]):
-            known = target in spot.names and value in spot.names and target not in taken and target != value
-            if known and spot.names[target].sort == spot.names[value].sort:
-                yield added(spot, f"{target} = {value};")
-
-
-def _names(spot: Spot, tree: Node) -> tuple[str, str] | None:
-    """What is assigned to, where it is a name, and the value, where that is one, too."""
-    found = spot.assignment(tree)
-    if found is None or found[0] != "=":
-        return None
-    one, other = (spot.text(part) if part.last == part.first + 1 else "" for part in found[1:])
-    return (one, other if other.isidentifier() else "") if one else None
 
 
 def _pointers(spot: Spot) -> Iterator[Rewrite]:

@@ -98,6 +98,18 @@ def _indices(spot: Spot) -> Iterator[Rewrite]:
         yield spot.replace(a.first, b.last, text, "crossed")
 
 
+def bound(spot: Spot) -> Iterator[Rewrite]:
+    """`auto [quad, lane] = split(i)` for `auto [lane, quad] = split(i)`."""
+    source = spot.source
+    for i in spot.within:
+        binds = source.tokens[i].text == "[" and source.tokens[i - 1].text in ("auto", "&", "&&")
+        for one, other in combinations(source.parts(i) if binds and i in source.partner else (), _TWO):
+            names = [source.slice(*part) for part in (one, other)]
+            if all(name.isidentifier() for name in names):
+                text = names[1] + between(source, one[1], other[0]) + names[0]
+                yield spot.replace(one[0], other[1], text, "bound")
+
+
 def _parts_of_quotients(spot: Spot) -> Iterator[Rewrite]:
     """`n / across` for `n / (total / across)`."""
     for node in spot.tree.walk():

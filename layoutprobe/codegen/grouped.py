@@ -68,3 +68,27 @@ def _operands(node: Node) -> Iterator[Node]:
             yield from _operands(part)
         else:
             yield part
+
+
+def guarded(spot: Spot) -> Iterator[Rewrite]:
+    """`((x) * (x))` for `x * x` and for `(x * x)`, where x is what a macro is given: that may be a sum."""
+    tokens, given = spot.source.tokens, {name for name, sort in spot.outer if not sort}
+    bare = [
+        i
+        for i in spot.within
+        if tokens[i].text in given
+        and not (tokens[i - 1].text == "(" and spot.source.partner.get(i - 1) == i + 1)
+        and tokens[i - 1].text not in (".", "->")
+    ]
+    names = list(dict.fromkeys(tokens[i].text for i in bare))
+    for chosen in dict.fromkeys((frozenset(names), *(frozenset((name,)) for name in names))):
+        places = [i for i in bare if tokens[i].text in chosen]
+        if places:
+            first, last = places[0], places[-1]
+            text, at = "", tokens[first].start
+            for i in places:
+                text += f"{spot.source.text[at : tokens[i].start]}({tokens[i].text})"
+                at = tokens[i].end
+            yield spot.replace(first, last + 1, text, "guarded")
+    if given and spot.tree.kind in BINDING and spot.tree.last == spot.within.stop:
+        yield spot.replace(spot.tree.first, spot.tree.last, f"({spot.text(spot.tree)})", "guarded")

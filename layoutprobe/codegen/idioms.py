@@ -79,15 +79,14 @@ def bounds(spot: Spot) -> Iterator[Rewrite]:
 
 
 def _counts(spot: Spot) -> list[str]:
-    """Integers that are declared before a loop and not in it: of what it goes through there may be several."""
+    """Integers that are declared before a loop and not in it, and constants of the file: of what it goes through
+    there may be several."""
     if spot.source.tokens[spot.within.start].text != "for":
         return []
     own = {one.text for one in spot.scope.operands if one.first in spot.within}
     known = [name for name, one in spot.names.items() if one.sort == "integer" and name.isidentifier()]
-    outside = spot.scope.outside
-    return [name for name in known if name not in own and name not in outside and name not in spot.scalars][
-        :_MOST_EXTENTS
-    ]
+    counts = [name for name in known if name not in own and name not in spot.scalars]
+    return sorted(counts, key=lambda name: name in spot.scope.outside)[:_MOST_EXTENTS]
 
 
 def _several(spot: Spot) -> Iterator[Rewrite]:
@@ -216,6 +215,19 @@ def choices(spot: Spot) -> Iterator[Rewrite]:
         divides = len(node.parts) == 2 and spot.operator(node, 1) in ("/", "%", ">>", "&")
         if divides and has_rows and spot.text(node.parts[0]) == "threadIdx.x":
             yield spot.replace(node.first, node.last, "threadIdx.y", "choices")
+
+
+def roots(spot: Spot) -> Iterator[Rewrite]:
+    """`rsqrtf(x)` for `1.f / x`, and for the root of what is divided by: a norm is one of squares."""
+    for node in spot.tree.walk():
+        if node.kind == "product" and len(node.parts) == 2 and spot.operator(node, 1) == "/":
+            over, under = node.parts
+            inner = under.parts[0] if under.kind == "group" and len(under.parts) == 1 else under
+            if spot.sorts(under) <= {"real", ""} and "sqrt" not in spot.text(under):
+                one = re.fullmatch(r"1(?:\.0?f?)?", spot.source.slice(spot.start(over), over.last))
+                text = f"rsqrtf({spot.text(inner)})" if one else f"sqrtf({spot.text(inner)})"
+                first = spot.start(node) if one else under.first
+                yield replace(spot.replace(first, under.last, text, "roots"), rank=0.0 if one else 1.0)
 
 
 def initial(spot: Spot) -> Iterator[Rewrite]:

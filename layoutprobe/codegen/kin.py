@@ -137,6 +137,9 @@ def _is_real(spot: Spot, name: str, value: Node) -> float | None:
     real |= of_array and spot.scope.elements.get(words[0].text) == "real"
     if real and value.kind not in ("comparison", "all", "any"):
         return -0.6
+    given = {one.sort for one in spot.scope.operands if value.first <= one.first < value.last}
+    if "real" in given and value.kind == "leaf":  # of a call
+        return -0.6 if words[0].text.startswith("__shfl") else 0.3
     later = rf"\b{re.escape(name)} = [^;]{{0,80}}\["
     return 0.4 if spot.text(value) == "0" and re.search(later, spot.body) else None
 
@@ -210,6 +213,9 @@ _FAMILIES = tuple(
         "int16_t uint16_t",
         "int32_t uint32_t",
         "__low2float __high2float",
+        "FLT_MIN -FLT_MAX FLT_MAX",
+        "FLT_MAX -FLT_MAX FLT_MIN",
+        "INT_MAX INT_MIN",
         "-INFINITY 0.0f",
         "INFINITY 0.0f",
         "0.0f 1.0f",

@@ -21,6 +21,7 @@ def orders(spot: Spot) -> Iterator[Rewrite]:
     if not _is_plain(source, here):
         return
     yield from _before_loop(source, here)
+    yield from _behind_loop(spot)
     behind = list(_behind(source, here))
     for nth in range(len(behind)):
         yield from _moved(source, here, behind[: nth + 1], 0.3 * nth)
@@ -43,6 +44,26 @@ def _before_loop(source: Source, here: range) -> Iterator[Rewrite]:
         loop = source.text[start : tokens[here.start].start].rstrip()
         text = f"{source.slice(here.start, here.stop)};\n{indent(source, opened - 1)}{loop}"
         yield replace(Rewrite(start, end, text, "orders"), rank=-0.2)
+
+
+def _behind_loop(spot: Spot) -> Iterator[Rewrite]:
+    """`sum += bias[i];` behind a loop, with what is asked before it: where it needs nothing that the loop alone
+    knows."""
+    source, here, asked, nth = spot.source, spot.within, "", 0
+    block = source.block_around(here.start) if spot.assignment(spot.tree) is not None else None
+    while block is not None and block[0] in spot.function and nth < _MOST:
+        opened = source.partner.get(block[0] - 1, 0)
+        head, close = source.tokens[opened - 1].text if opened else "", block[1]
+        if head == "if":
+            asked = f"{source.slice(opened - 1, block[0])} {asked}"
+        text = f"{asked}{source.slice(here.start, here.stop)};"
+        needed = free_words(text) & {name for name, *_ in spot.scope.ranges}
+        if head in ("for", "while") and needed <= spot.scope.at(close + 1).keys():
+            start, end = source.tokens[here.start].start, source.tokens[close].end
+            rest = source.text[source.tokens[here.stop].end : end].lstrip()
+            new = Rewrite(start, end, f"{rest}\n{indent(source, close)}{text}", "orders")
+            yield replace(new, rank=0.2 + 0.3 * nth)
+        block, nth = source.block_around(block[0]), nth + (head in ("for", "while"))
 
 
 def _moved(source: Source, one: range, others: list[range], rank: float) -> Iterator[Rewrite]:

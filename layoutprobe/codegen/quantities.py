@@ -152,6 +152,7 @@ def distances(spot: Spot) -> Iterator[Rewrite]:
         begins = (i for i in spot.within if tokens[i - 1].text == "=" and is_whole(tokens[i]))
         for first in islice(begins, 1):
             yield from (spot.replace(first, first + 1, far, "distances") for far in _FARTHEST)
+            yield spot.replace(first, first + 1, str(int(tokens[first].text) // 2), "distances")
     if tokens[spot.within.start].text.isupper() and re.search(_LANES, behind):  # a loop by a macro
         for i in (i for i in spot.within if is_whole(tokens[i])):
             yield from (

@@ -43,7 +43,7 @@ from layoutprobe.codegen.details import (
 )
 from layoutprobe.codegen.elsewhere import elsewhere
 from layoutprobe.codegen.evidence import extremes, limits, strides, tested, unread
-from layoutprobe.codegen.exchanged import crossed, stand_ins
+from layoutprobe.codegen.exchanged import bound, crossed, stand_ins
 from layoutprobe.codegen.expressions import (
     Rewrite,
     Spot,
@@ -52,13 +52,23 @@ from layoutprobe.codegen.expressions import (
     terms,
 )
 from layoutprobe.codegen.families import enumerators, families
-from layoutprobe.codegen.grouped import regrouped, transposed
-from layoutprobe.codegen.idioms import atomic, bounds, choices, conversions, first_only, groups, initial
+from layoutprobe.codegen.grouped import guarded, regrouped, transposed
+from layoutprobe.codegen.idioms import (
+    atomic,
+    bounds,
+    choices,
+    conversions,
+    first_only,
+    groups,
+    initial,
+    roots,
+)
 from layoutprobe.codegen.instructions import asm
 from layoutprobe.codegen.kin import operators, types, words
 from layoutprobe.codegen.omitted import omitted
 from layoutprobe.codegen.ones import ones, quotients
 from layoutprobe.codegen.orders import orders
+from layoutprobe.codegen.paired import ties
 from layoutprobe.codegen.parts import parts
 from layoutprobe.codegen.pool import joined, wrapped
 from layoutprobe.codegen.quantities import constants, distances, meant, numbers, powers, told, weights
@@ -281,6 +291,10 @@ KINDS: Mapping[str, Kind] = {
     "of_templates": Kind(of_templates, 3.2, 0.2),
     "covered": Kind(covered, 3.0, 0.2),
     "carried": Kind(carried, 2.8, 0.2),
+    "guarded": Kind(guarded, 2.4, 0.1),
+    "roots": Kind(roots, 2.8, 0.3),
+    "ties": Kind(ties, 3.2, 0.1, most=16),
+    "bound": Kind(bound, 3.0, 0.2),
     "crossed": Kind(crossed, 3.6, 0.2),
     "stand_ins": Kind(stand_ins, 3.6, 0.2),
     "companions": Kind(companions, 3.1, 0.15),

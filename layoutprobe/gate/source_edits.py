@@ -102,6 +102,8 @@ class SourceEdits:
                 found = [replace(one, rank=early.rank) for one, early in zip(near, found, strict=True)]
             if finding.name.endswith("out-of-bounds"):  # a XOR brings any address back, whatever is wrong
                 found = [one for one in found if one.text != "^"]
+            if place.used is not None:  # of a macro: the end of a line would be its end
+                found = [replace(one, text=_LINES.sub(" ", one.text)) for one in found]
             for rewrite in found:
                 before = rewrite.start < place.offset
                 rank = far + rewrite.rank - order.get(kind, 0.0) + before * _BEFORE
@@ -189,7 +191,7 @@ class SourceEdits:
                 file, one = self._macros[name]
                 outer = (*_known(here), *((name, "") for name in one.parameters))
                 for n, within in enumerate(
-                    islice(one.body.statements(0, len(one.body.tokens)), _LONGEST_BODY)
+                    islice(one.body.statements(0, len(one.body.tokens)), _LONGEST_MACRO)
                 ):
                     used = here.used or here
                     far = here.far + _FARTHER + n * _FARTHER / 4
@@ -255,6 +257,7 @@ _ARGUMENTS = re.compile(r"argument (\w+) in place of (\w+)")
 """What an instruction is right with."""
 _NAME = re.compile(r"(?:\w+(?:\.|->))*(\w+)")
 _HEADS = ("if", "for", "while")
+_LINES = re.compile(r"\s*\n\s*")
 _STEP = re.compile(r"without `([-+*/] [\w.]+)`")
 """What a finding says of a step of the reference."""
 _LACKING = re.compile(r"added without (\w+)|\b(alpha|beta)(?: \* C)? is missing")
@@ -341,7 +344,8 @@ _OF_HEADS = 0.15
 _OF_LINE = 6
 _COPY = 3
 """Words of `b1 = nb1`."""
-_LONGEST_BODY = 12
+_LONGEST_BODY, _LONGEST_MACRO = 12, 48
+"""Statements of a function that is called, and of a macro, which may be a whole kernel."""
 
 
 def _body(source: Source, name: str) -> Iterator[range]:

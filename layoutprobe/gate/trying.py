@@ -29,7 +29,7 @@ from layoutprobe.report.finding import Finding
 from layoutprobe.trace.comparison import Comparison
 from layoutprobe.trace.comparisons import compared_in, with_outputs
 from layoutprobe.trace.places import where
-from layoutprobe.trace.subject import Recorded, RunSpec, Subject
+from layoutprobe.trace.subject import Recorded, RunSpec, RunStoppedError, Subject
 
 LAUNCH, EACH, TOGETHER = 3_000, 0.03, 45
 """What a launch costs, an instruction that a wave executes in C, and one that all waves execute together in numpy:
@@ -240,7 +240,7 @@ class Trials:
         if n not in self._at:
             subject, runner = self._tally.subject(self._sizes[n])
             subject = replace(subject, observers=())
-            stopped = subject.plain(partial=True).fault is not None
+            stopped = subject.plain(partial=True).fault is not None or _stops(subject)
             if stopped:
                 subject = replace(subject, runner=runner.as_ended, memo={})
             self._at[n] = AtSize(subject, runner, unseen=_UNSEEN if stopped else 0)
@@ -301,6 +301,15 @@ class Trials:
             is_right(at.outputs(spec, change, backend, longer, defined=defined))
             for at, spec in self._others()
         )
+
+
+def _stops(subject: Subject) -> bool:
+    """Whether a run on other numbers stops, where the plain one does not."""
+    try:
+        compared_in(subject)
+    except RunStoppedError:
+        return True
+    return False
 
 
 def is_right(found: Sequence[Comparison] | None) -> bool:

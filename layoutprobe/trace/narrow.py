@@ -8,7 +8,7 @@ that waves went: arithmetic in 16 bits that takes what was rounded before accumu
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cache
 
 from msgspec import Struct
@@ -48,6 +48,20 @@ def passed_through(ran: Coverage) -> tuple[str, ...]:
     found, computed = (_CONVERSION.fullmatch(inst.name) for inst in ran.insts), arithmetic(ran)
     single = {"f32"} if any(_THROUGH_F32.fullmatch(inst.name) for inst in ran.insts) else set()
     return tuple(sorted({match[1] for match in found if match} | {*computed.sums, *computed.once} | single))
+
+
+def only_kept(ran: Coverage, declared: Collection[str]) -> tuple[str, ...]:
+    """16-bit floats that values are converted to, though nothing computes in them and no argument is `declared` so:
+    as where LDS or a temporary has another type than what is kept in it."""
+    names = [inst.name for inst in ran.insts]
+    kinds = {match[1] for name in names if (match := _CONVERSION.fullmatch(name))} - {*declared}
+    computes = [name for name in names if "_cvt_" not in name and "_mix" not in name]
+    return tuple(sorted(kind for kind in kinds if not any(_of(kind, name) for name in computes)))
+
+
+def _of(kind: str, name: str) -> bool:
+    """Whether an instruction's name has a type in it."""
+    return re.search(rf"(?<![a-z]){kind}(?!\d)", name) is not None
 
 
 def arithmetic(ran: Coverage) -> Arithmetic:

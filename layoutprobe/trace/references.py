@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from layoutprobe.trace.comparison import Comparison, Doubles, undefined_in
 from layoutprobe.trace.epilogues import Steps, rebound, steps_of
 from layoutprobe.trace.executed import tile_of
 from layoutprobe.trace.gemm_faults import Product
-from layoutprobe.trace.narrow import passed_through
+from layoutprobe.trace.narrow import only_kept, passed_through
 from layoutprobe.trace.orders import in_other_orders
 from layoutprobe.trace.packed import BITS, takes_all_bits
 from layoutprobe.trace.problem import NoProductError, require_product
@@ -78,11 +78,35 @@ def reference_bound(subject: Subject, name: str, wanted: Doubles, *, alone: bool
         return np.asarray(absolute + relative * np.abs(wanted))
     if not element_type(dtype).is_float:
         return np.zeros(wanted.shape)
-    kinds = () if alone else passed_through(subject.plain().record(Coverage))
-    usual = max(_REFERENCE.get(kind, 0.0) for kind in (dtype, *kinds))
+    return _bound((dtype, *(() if alone else _on_the_way(subject))), wanted)
+
+
+def bound_if_kept(subject: Subject, name: str, wanted: Doubles) -> tuple[str, Doubles] | None:
+    """A type of 16 bits in which values are kept on the way though nothing says that they are meant to be, and the
+    error that this would explain; None where there is none, or where the manifest gives a bound."""
+    kept, given = _kept(subject), subject.case.tolerance_of(name).given
+    if not kept or given:
+        return None
+    return " and ".join(kept), _bound((subject.binding.buffers[name].dtype, *kept), wanted)
+
+
+def _bound(kinds: Iterable[str], wanted: Doubles) -> Doubles:
+    usual = max(_REFERENCE.get(kind, 0.0) for kind in kinds)
     finite = wanted[np.isfinite(wanted)]
     largest = float(np.sqrt(np.mean(finite**2))) if finite.size else 0.0
     return np.asarray(usual * (1 + np.abs(wanted) + largest))
+
+
+def _on_the_way(subject: Subject) -> list[str]:
+    """Types that values go through, as far as they are meant to."""
+    kept = _kept(subject)
+    return [kind for kind in passed_through(subject.plain().record(Coverage)) if kind not in kept]
+
+
+def _kept(subject: Subject) -> tuple[str, ...]:
+    declared = {buffer.dtype for buffer in subject.binding.buffers.values()}
+    declared |= {argument.dtype for argument in subject.case.arguments}
+    return only_kept(subject.plain().record(Coverage), declared)
 
 
 def _for_reference(values: NDArray[Any]) -> NDArray[Any]:
@@ -107,7 +131,7 @@ def _beside(subject: Subject, recorded: Recorded, expected: Mapping[str, Any]) -
 def _widened(subject: Subject, name: str, dtype: str) -> str:
     if subject.case.tolerance_of(name).given or not element_type(dtype).is_float:
         return ""
-    return widened(passed_through(subject.plain().record(Coverage)), name, dtype)
+    return widened(_on_the_way(subject), name, dtype)
 
 
 def _product_in(subject: Subject, recorded: Recorded, c: Comparison) -> Product | None:
