@@ -144,6 +144,7 @@ class SourceEdits:
             waiting.extend(self._copy_behind(near))
             waiting.extend(self._bodies(near))
             waiting.extend(_inside(near))
+            waiting.extend(_readers(near))
             waiting.extend(self._definitions(near))
         return list(nearest.values())
 
@@ -317,6 +318,38 @@ def _inside(here: _Near) -> Iterator[_Near]:
         body = islice(source.statements(brace + 1, source.partner[brace]), _LONGEST_BODY)
         for n, within in enumerate(body):
             yield _Near(here.far + _FARTHER + n * _FARTHER / 4, here.file, source, within, 0)
+
+
+def _readers(here: _Near) -> Iterator[_Near]:
+    """Statements that read the array which one that is told stores to: what is lost in it may be so there."""
+    source, tokens = here.source, here.source.tokens
+    stores = [
+        i
+        for i in here.within
+        if tokens[i].kind == "name"
+        and source.defines(i)
+        and tokens[i + 1].text == "["
+        and _is_stored(source, i)
+    ]
+    if here.far > _OF_HEADS or not stores:
+        return
+    name, around = tokens[stores[0]].text, function_around(source, here.within.start)
+    uses = [
+        i
+        for i in around
+        if tokens[i].text == name and i not in here.within and i not in _variables(source, i + 1)
+    ]
+    found = dict.fromkeys(source.around(i) for i in uses if not _is_stored(source, i))
+    for n, within in enumerate(islice(found, _MOST_CHANGES)):
+        yield _Near(here.far + _DEFINED + n * _FARTHER, here.file, source, within, 0)
+
+
+def _is_stored(source: Source, i: int) -> bool:
+    """Whether an element of an array is what is assigned to."""
+    last = i + 1
+    while last in source.partner and source.tokens[last].text == "[":
+        last = source.partner[last] + 1
+    return last < len(source.tokens) and source.tokens[last].text in ASSIGNMENTS
 
 
 class _Near(Struct, frozen=True):

@@ -45,6 +45,8 @@ _SECONDS = 4.0
 """Processor time after which no further element is moved."""
 _SURE = 4.0
 """A change counts that is so many times what rounding explains."""
+_FEW, _MOST = 0.02, 0.5
+"""Of the outputs that an element has a part in."""
 _NOTHING = 1e-12
 """Beside the usual element, a change that is none: sums in another order."""
 
@@ -109,9 +111,17 @@ def other_elements(subject: Subject, c: Comparison) -> OtherElements | None:
     return OtherElements(_told(part, c.name) + (f", {route.how}" if route and route.how else ""), route)
 
 
-def _order(part: _Part, route: Route | None) -> tuple[bool, bool, float]:
-    """The surest first, then what comes in or is lost first: a key that a mask hides has no value."""
-    return not part.foreign.any(), bool(part.changed.any()), np.inf if route is None else route.clock
+def _order(part: _Part, route: Route | None) -> tuple[bool, bool, bool, bool, float]:
+    """Those first of which most outputs tell: where values are clamped, what is wrong before decides whether another
+    one is seen. Then the surest, and what comes in or is lost first: a key that a mask hides has no value."""
+    told = int((part.foreign | part.missing).sum()) / max(int((part.changed | part.missing).sum()), 1)
+    return (
+        told < _FEW,
+        told < _MOST,
+        not part.foreign.any(),
+        bool(part.changed.any()),
+        np.inf if route is None else route.clock,
+    )
 
 
 def _told(part: _Part, name: str) -> str:
@@ -143,8 +153,8 @@ def _parts(subject: Subject, c: Comparison) -> Iterator[_Part]:
     until = time.process_time() + _SECONDS
     for buffer in _inputs(subject):
         seen = (
-            _seen(subject, c, base, buffer.name, index, spec, sure, none, bound)
-            for spec, index, sure, none in _candidates(subject, c, buffer, given, wanted, bound)
+            _seen(subject, c, base, moved, bound)
+            for moved in _candidates(subject, c, buffer, given, wanted, bound)
             if time.process_time() < until
         )
         if (part := _plainest(part for part in seen if part is not None)) is not None:
@@ -161,21 +171,50 @@ def _plainest(parts: Iterable[_Part]) -> _Part | None:
     return doubted
 
 
-def _seen(
-    subject: Subject, c: Comparison, base: Recorded, name: str, index: tuple[int, ...], spec: RunSpec, sure: Mask,
-    none: Mask, bound: Doubles,
-) -> _Part | None:  # fmt: skip
+class _Moved(Struct, frozen=True, eq=False):
+    """An element that is moved far off.
+
+    Attributes:
+        name, index: the element.
+        run: in which it is.
+        opposite: the runs in which it is moved the other way.
+        sure: outputs that change so by the reference.
+        none: outputs that change neither way: at a clamp they may change in one alone.
+    """
+
+    name: str
+    index: tuple[int, ...]
+    run: RunSpec
+    opposite: tuple[RunSpec, ...]
+    sure: Mask
+    none: Mask
+
+    __repr__ = brief
+
+
+def _seen(subject: Subject, c: Comparison, base: Recorded, moved: _Moved, bound: Doubles) -> _Part | None:
     """What the kernel does where an element is moved; None where it does what the reference says, or fails."""
-    run = subject.run(spec, partial=True)
-    if run.fault is not None or run.astray or c.name not in run.outputs:
+    before = np.asarray(base.outputs[c.name], np.float64)
+    after = _output(subject, c, moved.run)
+    if after is None:
         return None
-    before, after = (np.asarray(one.outputs[c.name], np.float64) for one in (base, run))
     with np.errstate(invalid="ignore"):
-        foreign, missing = none & (np.abs(after - before) > bound), sure & (before == after)
+        foreign, missing = moved.none & (np.abs(after - before) > bound), moved.sure & (before == after)
+    for spec in moved.opposite if missing.any() else ():  # what is clamped there moves the other way alone
+        other = _output(subject, c, spec)
+        missing &= np.asarray(other is None or before == other)
     changed = (before != after) & ~(np.isnan(before) & np.isnan(after))
     if not (foreign | missing).any():
         return None
-    return _Part(name, index, foreign, missing, changed, none & ~changed, spec)
+    return _Part(moved.name, moved.index, foreign, missing, changed, moved.none & ~changed, moved.run)
+
+
+def _output(subject: Subject, c: Comparison, spec: RunSpec) -> Doubles | None:
+    """What the kernel gives in a run; None where that fails."""
+    run = subject.run(spec, partial=True)
+    if run.fault is not None or run.astray or c.name not in run.outputs:
+        return None
+    return np.asarray(run.outputs[c.name], np.float64)
 
 
 def _inputs(subject: Subject) -> list[BoundBuffer]:
@@ -187,29 +226,37 @@ def _inputs(subject: Subject) -> list[BoundBuffer]:
 def _candidates(
     subject: Subject, c: Comparison, buffer: BoundBuffer, inputs: Values, wanted: Mapping[str, Doubles],
     bound: Doubles,
-) -> list[tuple[RunSpec, tuple[int, ...], Mask, Mask]]:  # fmt: skip
-    """Elements that wrong outputs depend on, and others as little as possible, and a few that right ones depend on.
-
-    Each with the run, the index, the outputs that depend on it for sure, and those that do not.
-    """
-    found = []
-    for index, way in product(_indices(buffer), (1, -1) if buffer.element.is_float else (1,)):
-        spec = RunSpec(f"{MOVED}{buffer.name} {int(np.ravel_multi_index(index, buffer.shape))} {way}")
-        values = make_inputs(subject.binding, spec.inputs, beta=1.0)[buffer.name]
-        assert values is not None
-        held = buffer.load(buffer.store(values))
-        floating = np.issubdtype(held.dtype, np.floating)
-        given = _asked(subject, dict(inputs) | {buffer.name: held.astype(np.float64) if floating else held})
+) -> list[_Moved]:  # fmt: skip
+    """Those that wrong outputs depend on, and others as little as possible, and a few that right ones depend on."""
+    found = list[tuple[tuple[float, int, int], _Moved]]()
+    ways = (1, -1) if buffer.element.is_float else (1,)
+    for index in _indices(buffer):
+        flat = int(np.ravel_multi_index(index, buffer.shape))
+        specs = [RunSpec(f"{MOVED}{buffer.name} {flat} {way}") for way in ways]
+        every = [_asked(subject, _moved(subject, buffer, spec, inputs)) for spec in specs]
         with np.errstate(invalid="ignore"):
-            change = np.abs(given[c.name] - wanted[c.name])
-        sure, none = change > bound, change <= _NOTHING * (1 + np.abs(wanted[c.name]))
-        if sure.any():
-            beside = sum(int((given[name] != wanted[name]).sum()) for name in wanted if name != c.name)
-            score = (float((sure & c.wrong).sum() / sure.sum()), -beside, -int(sure.sum()))
-            found.append((score, (spec, index, sure, none)))
+            changes = [np.abs(given[c.name] - wanted[c.name]) for given in every]
+        nothing = _NOTHING * (1 + np.abs(wanted[c.name]))
+        none = np.logical_and.reduce([change <= nothing for change in changes])
+        for spec, given, change in zip(specs, every, changes, strict=True):
+            sure = change > bound
+            if sure.any():
+                beside = sum(int((given[name] != wanted[name]).sum()) for name in wanted if name != c.name)
+                score = (float((sure & c.wrong).sum() / sure.sum()), -beside, -int(sure.sum()))
+                others = tuple(one for one in specs if one != spec)
+                found.append((score, _Moved(buffer.name, index, spec, others, sure, none)))
     found.sort(key=lambda one: one[0], reverse=True)
-    every = [one for _, one in found]
-    return every if len(every) <= _MOVED else [*every[: _MOVED - _OTHERS], *every[-_OTHERS:]]
+    ordered = [one for _, one in found]
+    return ordered if len(ordered) <= _MOVED else [*ordered[: _MOVED - _OTHERS], *ordered[-_OTHERS:]]
+
+
+def _moved(subject: Subject, buffer: BoundBuffer, spec: RunSpec, inputs: Values) -> Values:
+    """What the reference is given in a run."""
+    values = make_inputs(subject.binding, spec.inputs, beta=1.0)[buffer.name]
+    assert values is not None
+    held = buffer.load(buffer.store(values))
+    floating = np.issubdtype(held.dtype, np.floating)
+    return dict(inputs) | {buffer.name: held.astype(np.float64) if floating else held}
 
 
 def _indices(buffer: BoundBuffer) -> list[tuple[int, ...]]:
