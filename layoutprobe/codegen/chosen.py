@@ -13,33 +13,37 @@ SIGN = 0x4C505631
 """What the number is in the code: whoever runs it puts another one there."""
 _ASKS = (
     "static __attribute__((device, always_inline)) inline int lp_variant() "
-    f'{{ int n; asm volatile("s_mov_b32 %0, {SIGN:#x}" : "=s"(n)); return n; }}\n'
+    f'{{ int lp_it; asm volatile("s_mov_b32 %0, {SIGN:#x}" : "=s"(lp_it)); return lp_it; }}\n'
 )
 _AS = """\
-template <class T> struct lp_as {};
-template <class T> struct lp_bare { using t = T; };
-template <class T> struct lp_bare<T&> : lp_bare<T> {};
-template <class T> struct lp_bare<T&&> : lp_bare<T> {};
-template <class T> struct lp_bare<const T> : lp_bare<T> {};
-template <class T, int bytes> struct lp_exact { using t = double; };
-template <class T> struct lp_exact<T, 8> { using t = T; };
-template <class T, class V, int how> struct lp_to { using t = V; };
-template <class T, class V> struct lp_to<T, V, 1> { using t = T; };
-template <class T, class V> struct lp_to<T, V, 2> { using t = typename lp_exact<T, sizeof(T)>::t; };
-template <class T, class V, class A = typename lp_bare<T>::t, class B = typename lp_bare<V>::t> struct lp_how {
-  static constexpr bool other = __is_integral(A) && !__is_same(A, bool) && !__is_same(A, B);
-  static constexpr int n = !other ? 0 : __is_integral(B) ? 1 : __is_floating_point(B) ? 2 : 0;
-  using t = typename lp_to<A, B, n>::t;
+template <class LpT> struct lp_as {};
+template <class LpT> struct lp_bare { using lp_it = LpT; };
+template <class LpT> struct lp_bare<LpT&> : lp_bare<LpT> {};
+template <class LpT> struct lp_bare<LpT&&> : lp_bare<LpT> {};
+template <class LpT> struct lp_bare<const LpT> : lp_bare<LpT> {};
+template <class LpT, int lp_bytes> struct lp_exact { using lp_it = double; };
+template <class LpT> struct lp_exact<LpT, 8> { using lp_it = LpT; };
+template <class LpT, class LpV, int lp_way> struct lp_to { using lp_it = LpV; };
+template <class LpT, class LpV> struct lp_to<LpT, LpV, 1> { using lp_it = LpT; };
+template <class LpT, class LpV> struct lp_to<LpT, LpV, 2> {
+  using lp_it = typename lp_exact<LpT, sizeof(LpT)>::lp_it;
 };
-template <class T, class V>
-__attribute__((device, always_inline)) inline typename lp_how<T, V>::t operator,(lp_as<T>, V v) {
-  return static_cast<typename lp_how<T, V>::t>(v);
+template <class LpT, class LpV, class LpA = typename lp_bare<LpT>::lp_it, class LpB = typename lp_bare<LpV>::lp_it>
+struct lp_how {
+  static constexpr bool lp_other = __is_integral(LpA) && !__is_same(LpA, bool) && !__is_same(LpA, LpB);
+  static constexpr int lp_kind = !lp_other ? 0 : __is_integral(LpB) ? 1 : __is_floating_point(LpB) ? 2 : 0;
+  using lp_it = typename lp_to<LpA, LpB, lp_kind>::lp_it;
+};
+template <class LpT, class LpV>
+__attribute__((device, always_inline)) inline typename lp_how<LpT, LpV>::lp_it operator,(lp_as<LpT>, LpV lp_v) {
+  return static_cast<typename lp_how<LpT, LpV>::lp_it>(lp_v);
 }
 """
 """A value as one of a type: what is chosen among others has their common type, so that without it one that is
 unsigned or has a fraction would change all others. Bits stay; sign and width are those of what it stands for. An
-operator, as calls may have no value; asked for only where it is of use, as what has no address is passed to none."""
-_CHOSEN = "__builtin_choose_expr(lp_how<lp_t, decltype(({0}))>::n == 0, ({0}), (lp_as<lp_t>(), ({0})))"
+operator, as calls may have no value; asked for only where it is of use, as what has no address is passed to none. No
+word in it or in a choice is one that a macro may have as its parameter, or as its name."""
+_CHOSEN = "__builtin_choose_expr(lp_how<lp_t, decltype(({0}))>::lp_kind == 0, ({0}), (lp_as<lp_t>(), ({0})))"
 ASKS = _ASKS + _AS
 """What stands before a text with choices."""
 

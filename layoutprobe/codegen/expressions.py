@@ -139,9 +139,11 @@ class Spot(Struct, frozen=True, dict=True):
             before = self.scope.at(self.within.start)
             sorts = {name: sort for name, sort in sorts.items() if name in before or name in self._parameters}
         own = self.scope.own.keys()
-        given = {name for name, sort in self.outer if not sort}  # of a macro
+        outer = {
+            name: _HERE if not sort else _OWN + n for n, (name, sort) in enumerate(self.outer)
+        }  # of a macro
         found = {
-            name: Known(name, sort, _HERE if name in given else _OWN if name in own else _UNUSED)
+            name: Known(name, sort, outer.get(name, _OWN if name in own else _UNUSED))
             for name, sort in sorts.items()
         }
         for one in self.scope.operands:

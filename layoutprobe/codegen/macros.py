@@ -1,7 +1,7 @@
 """Bodies of macros as sources of their own: what stands in them is changed as any statement is.
 
-A body keeps its place: everything else of the file is blank, and so is the mark at the end of a line that goes on. A
-change of it is a change of the file, as long as it goes over no end of a line.
+A body keeps its place: everything else of the file is blank, and so are the marks at the end of a line that goes on
+and between words that become one. A change of it is a change of the file, as long as it goes over no end of a line.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def macros(text: str) -> list[Macro]:
     for m in list(_DEFINE.finditer(text))[:_MOST]:
         body = m[3]
         if body.strip() and len(body) <= _LONGEST:
-            once = re.sub(r"\\\r?\n", lambda end: " " * len(end[0]), body)
+            once = re.sub(r"\\\r?\n|##?", lambda mark: " " * len(mark[0]), body)
             found.append(
                 Macro(m[1], tuple(words(m[2] or "")), range(*m.span(3)), Source(" " * m.start(3) + once))
             )

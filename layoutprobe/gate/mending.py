@@ -163,8 +163,9 @@ class Mender:
         pool: ThreadPoolExecutor,
     ) -> Iterator[Held]:
         """Those that can be in a program of many; of the others some between programs, and the rest is in `late`."""
-        for program in self._programs(edits, pool):
-            late += program.alone
+        batches = Batches(edits, self._copies[0].texts)
+        for program in self._programs(batches, pool):
+            late += [*batches.once_more(program.together), *program.alone]
             before = self.spent
             self.compiled += program.count
             self.spent += _PROGRAM + _VARIANT * program.count + _OF_CODE * program.code
@@ -177,10 +178,9 @@ class Mender:
             few = min(len(late), int(_SHARE * (self.spent - before) / _COMPILED))
             yield from self._alone([late.popleft() for _ in range(few)], trials, goes_on, pool)
 
-    def _programs(self, edits: Iterator[SourceEdit], pool: ThreadPoolExecutor) -> Iterator[Variants]:
+    def _programs(self, batches: Batches, pool: ThreadPoolExecutor) -> Iterator[Variants]:
         """Programs of many; others are compiled while one runs."""
         size, begun = TOGETHER[0], deque[Future[list[Variants]]]()
-        batches = Batches(edits, self._copies[0].texts)
         while True:
             while len(begun) < len(self._copies) and (batch := batches.following(size)):
                 begun.append(pool.submit(self._program, batch))

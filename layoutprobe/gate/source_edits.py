@@ -366,10 +366,17 @@ class _Near(Struct, frozen=True):
 
 
 def _known(here: _Near) -> Outer:
-    """Names that a statement may use, with their sorts: so may the bodies of the macros in it."""
+    """Names that a statement may use, with their sorts, those first that stand near it: so may the bodies of its
+    macros."""
     around = function_around(here.source, here.within.start)
-    known = scope(here.source, around.start, around.stop, here.outer)
-    return tuple(known.at(max(here.within.stop - 1, here.within.start)).items())
+    known = scope(here.source, around.start, around.stop, here.outer).at(
+        max(here.within.stop - 1, here.within.start)
+    )
+    far = dict[str, int]()
+    for i in around:
+        text, away = here.source.tokens[i].text, abs(i - here.within.start)
+        far[text] = min(far.get(text, away), away)
+    return tuple(sorted(known.items(), key=lambda one: far.get(one[0], len(far) + around.stop)))
 
 
 _OF_HEADS = 0.15

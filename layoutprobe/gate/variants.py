@@ -35,6 +35,8 @@ TOGETHER = (48, 192)
 hardly counts."""
 LARGE = 64 << 10
 """Bytes of a program's code beyond which the next one is smaller: what is in loops that are unrolled multiplies."""
+_WORTH = 32
+"""Changes that were left out with others, for which a program of their own is worth it."""
 _LONGER = 2.0
 """About how much longer it runs than one of them alone."""
 _ROUNDS = 24
@@ -60,10 +62,32 @@ class Batches:
         """Args: edits: in the order in which they are tried; texts: of the files that they change."""
         self._edits, self._left = edits, list[SourceEdit]()
         self._bodies = {file: expansions(text) for file, text in texts.items()}
+        self._again: tuple[list[SourceEdit], list[SourceEdit]] = [], []
+        self._parted: set[object] = set()
+
+    def once_more(self, edits: Sequence[SourceEdit]) -> list[SourceEdit]:
+        """Put those that were left out with others into two further programs, as not all can be to blame; gives those
+        that were there before."""
+        known = [edit for edit in edits if edit.key in self._parted]
+        for n, edit in enumerate(edit for edit in edits if edit.key not in self._parted):
+            self._parted.add(edit.key)
+            self._again[n % 2].append(edit)
+        return known
 
     def following(self, size: int) -> list[SourceEdit]:
         """The next ones, of which a program is no longer than one of `size` plain ones: what stands in a macro stands
         there as often as that is used."""
+        if parted := next((part for part in self._again if len(part) >= _WORTH), None):
+            found = parted[:size]
+            del parted[:size]
+            return found
+        found = self._new(size)
+        if not found:
+            part = max(self._again, key=len)
+            found, part[:] = part[:size], part[size:]
+        return found
+
+    def _new(self, size: int) -> list[SourceEdit]:
         found, weight = list[SourceEdit](), 0
         while weight < size:
             edit = self._left.pop() if self._left else next(self._edits, None)
@@ -89,6 +113,7 @@ class Variants:
 
     Attributes:
         alone: those that cannot be in it, and may compile by themselves.
+        together: those that were left out with others, of which some may be right.
         edits: all others, of which some do not compile.
         runs: it compiles in time, to instructions that are known; else it holds none.
         rounds: how often the compiler was asked.
@@ -101,6 +126,7 @@ class Variants:
         self._edits = dict(enumerate(ordered, 1))
         self._numbers = {edit.key: number for number, edit in self._edits.items()}
         self._wrong: frozenset[int] = frozenset()
+        self._blamed: frozenset[int] = frozenset()
         self._macros = {file: macros(text) for file, text in copy.texts.items()}
         self._backend = EmulatorBackend(engine=busy_engine())
         self.runs = True
@@ -109,7 +135,9 @@ class Variants:
         if not self.runs:
             self._keep(frozenset())
         numbered = [(self._numbers[edit.key], edit) for edit in edits]
-        self.alone = [edit for n, edit in numbered if n not in self._edits and n not in self._wrong]
+        left = [(n, edit) for n, edit in numbered if n not in self._edits and n not in self._wrong]
+        self.together = [edit for n, edit in left if self.runs and n in self._blamed]
+        self.alone = [edit for n, edit in left if not self.runs or n not in self._blamed]
         self.edits = [edit for n, edit in numbered if n in self._edits or n in self._wrong]
 
     def _compiled(self, copy: SourceCopy) -> Built | None:
@@ -158,8 +186,10 @@ class Variants:
         self._wrong |= frozenset(
             n for numbers, why in refused if len(numbers) == 1 and not _AS_CHOSEN.search(why) for n in numbers
         )
+        single = frozenset[int]().union(*(numbers for numbers, _ in refused if len(numbers) == 1))
         if not bad:  # where a macro is used an error may name no change: those of bodies of macros go
             bad = self._in_macros()
+        self._blamed |= bad - single
         self._keep(frozenset(self._edits) - bad if bad else frozenset())
 
     def _in_macros(self) -> frozenset[int]:

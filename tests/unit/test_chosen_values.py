@@ -15,6 +15,7 @@ from layoutprobe.backends.base import Buffer, Launch
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.codegen.chosen import SIGN
 from layoutprobe.codegen.expressions import Rewrite
+from layoutprobe.codegen.statements import Source, words
 from layoutprobe.codegen.variants import combined
 from layoutprobe.codeobj.elf import load
 from layoutprobe.toolchain.compile import compile_hip
@@ -79,3 +80,16 @@ def text() -> str:
 def test_each_is_as_by_itself(number: int, text: str, tmp_path: Path) -> None:
     alone = _changed(*CHANGES[number - 1]).apply(TEXT) if number else TEXT
     assert _values(text.replace(f"{SIGN:#x}", str(number)), tmp_path) == _values(alone, tmp_path)
+
+
+def test_no_word_of_a_choice_is_one_that_a_macro_may_have() -> None:
+    """`#define MASK(n)`: an `n` of ours in what it is given would be what it is given."""
+    text = "#define MASK(n) ((1u << (n)) - 1)\nvoid f(int t) { int k = t & MASK(2); }\n"
+    at = text.index("2);")
+    written = combined(text, {1: Rewrite(at, at + 1, "4", "numbers")}).text
+    ours = {token.text for token in Source(written).tokens if token.kind == "name"} - set(words(text))
+    assert {word for word in ours if not word.startswith(("lp_", "Lp", "__"))} <= {
+        "static", "inline", "asm", "volatile", "template", "class", "struct", "using", "typename", "constexpr",
+        "bool", "double", "sizeof", "static_cast", "operator", "const", "return", "decltype", "unsigned", "always_inline",
+        "device",
+    }  # fmt: skip
