@@ -273,8 +273,9 @@ class Mender:
         idle = not first.unseen and leaves_out(
             edit, text, Ran(first.runner.built, first.work.accesses), Ran(listed, work.accesses)
         )
-        more = not first.unseen and work.all > MORE * first.work.all
-        return replace(held, work=work.all, longest=work.longest, idle=idle, more=more)
+        whole = first.with_before(work, listed.before)
+        more = not first.unseen and whole.all > MORE * first.whole_work.all
+        return replace(held, work=whole.all, longest=whole.longest, idle=idle, more=more)
 
     def _is_never_true(self, edit: SourceEdit, trials: Trials | None) -> bool:
         """Whether a test that is added to another one is false in every run: then the change is a branch that nothing
@@ -419,7 +420,7 @@ def source_changes(
             held.append(one)
             if not one.is_doubtful(mender.case):
                 bound = min(bound, mender.tried + (_AFTER_MORE if one.may_be_beaten else _AFTER))
-    usual = trials.first.work if trials is not None and not trials.first.unseen else None
+    usual = trials.first.whole_work if trials is not None and not trials.first.unseen else None
     return likeliest(held, mender.case, usual)
 
 

@@ -207,6 +207,7 @@ class KernelRunner:
         builts: Sequence[Built],
         fields: Sequence[Mapping[str, Any]],
         backend: WatchedBackend,
+        watching: Sequence[Observer] = (),
     ) -> Prepared:
         """A launch of the kernel on what is left by those before it, as these might be.
 
@@ -214,9 +215,10 @@ class KernelRunner:
             ready: the launch as it is.
             builts, fields: their code, and what is otherwise in their launches.
             backend: where they run.
+            watching: who is told of each of them.
         """
         try:
-            held = run_before(builts, self.binding, ready.start, ready.factors, backend, (), fields)
+            held = run_before(builts, self.binding, ready.start, ready.factors, backend, watching, fields)
         except ExecutionError as error:
             return replace(ready, failed=error)
         launch = replace(ready.launch, args=self._arguments(held, ready.factors))

@@ -108,6 +108,20 @@ class AtSize:
         found = self.launched(self.specs[0], change, backend, watching=[recorder])
         return recorder.record() if found.fault is None else None
 
+    @cached_property
+    def whole_work(self) -> Work:
+        """Of one run, with the kernels before it."""
+        return self.with_before(self.work, self.runner.built.before)
+
+    def with_before(self, work: Work, builts: Sequence[Built]) -> Work:
+        """What a run does, with the kernels before it, as these might be."""
+        ready, recorder = self.prepared(self.specs[0]), WorkRecorder()
+        if not ready.chained:
+            return work
+        self.runner.following(ready, builts, [{} for _ in builts], self.runner.backend, [recorder])
+        before = recorder.record()
+        return replace(work, all=work.all + before.all, longest=max(work.longest, before.longest))
+
     def cost(self, more: float = 0.0) -> float:
         """About what a launch takes, in microseconds of a processor, where what is changed takes so much more; of
         what is counted, so that it is the same on every machine."""
