@@ -38,6 +38,21 @@ def asked(spot: Spot) -> Iterator[Rewrite]:
                 yield replace(spot.behind(node.last - 1, behind, "asked"), rank=rank)
 
 
+def past(spot: Spot) -> Iterator[Rewrite]:
+    """`head - heads` for `head`, which the function holds against `heads`: what is beyond begins at zero again."""
+    tokens, own = spot.source.tokens, spot.within
+    here = {one.left: one.right for one in _compared(spot.source) if one.function == spot.function.start}
+    for one in spot.scope.operands:
+        bound = here.get(one.text) if one.first in own and one.sort == "integer" else None
+        if bound is None or bound == "0" or not free_words(bound) <= spot.heads:
+            continue
+        compared = {tokens[one.first - 1].text, tokens[one.last].text} & {"<", ">", "<=", ">=", "=", "++"}
+        alone = {tokens[one.first - 1].text, tokens[one.last].text} <= {"(", ",", ")", "[", "]", ";"}
+        if not compared:
+            text = f"{one.text} - {bound}"
+            yield spot.replace(one.first, one.last, text if alone else f"({text})", "past")
+
+
 _MOST_TESTS = 30
 _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 

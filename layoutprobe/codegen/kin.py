@@ -102,8 +102,28 @@ def words(spot: Spot) -> Iterator[Rewrite]:
         if tokens[i].text == "char" and tokens[i - 1].text not in ("signed", "unsigned"):
             signs = ("unsigned char", "signed char")
             yield from (replace(spot.replace(i, i + 1, text, "words"), rank=-_LIKELY) for text in signs)
+        yield from _of_other_types(spot, i)
     if tokens[spot.within.start].text == "if":
         yield spot.replace(spot.within.start, spot.within.start + 1, "while", "words")
+
+
+def _of_other_types(spot: Spot, i: int) -> Iterator[Rewrite]:
+    """An instruction that takes another type, `..._fp8_fp8` for `..._fp8_bf8`; bytes, or other elements, behind a
+    pointer that is cast."""
+    tokens, text = spot.source.tokens, spot.source.tokens[i].text
+    if text.startswith("__builtin_amdgcn_"):
+        for found in re.finditer(r"_(fp8|bf8|f16|bf16)(?=_|$)", text):
+            other = f"{text[: found.start()]}_{_TWINS[found[1]]}{text[found.end() :]}"
+            yield replace(spot.replace(i, i + 1, other, "words"), rank=-_LIKELY)
+    around = [tokens[at].text for at in range(i - 1, min(i + 3, spot.within.stop)) if at >= 0]
+    if tokens[i].kind == "name" and around[:1] + around[2:] in _CASTS:
+        others = (one for one in ("char", "float", "int", "_Float16") if one != text)
+        for one in others:  # a stride in bytes is what is most often forgotten
+            yield replace(spot.replace(i, i + 1, one, "words"), rank=-_LIKELY if one == "char" else 0.3)
+
+
+_CASTS = [[before, "*", behind] for before in ("<", "(", "const") for behind in (">", ")")]
+_TWINS = {"fp8": "bf8", "bf8": "fp8", "f16": "bf16", "bf16": "f16"}
 
 
 def types(spot: Spot) -> Iterator[Rewrite]:
@@ -136,6 +156,9 @@ def _is_real(spot: Spot, name: str, value: Node) -> float | None:
     of_array = value.kind == "leaf" and bool(value.parts) and value.parts[-1].kind == "index"
     real |= of_array and spot.scope.elements.get(words[0].text) == "real"
     if real and value.kind not in ("comparison", "all", "any"):
+        return -0.6
+    heads = {words[0].text} | {token.text for token in words if spot.scope.elements.get(token.text) == "real"}
+    if value.kind in ("sum", "product") and "real" in {spot.scope.elements.get(name) for name in heads}:
         return -0.6
     given = {one.sort for one in spot.scope.operands if value.first <= one.first < value.last}
     if "real" in given and value.kind == "leaf":  # of a call

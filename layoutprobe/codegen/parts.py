@@ -23,6 +23,21 @@ def parts(spot: Spot) -> Iterator[Rewrite]:
     yield from _starts(spot)
     yield from _divided(spot)
     yield from _spread(spot)
+    yield from _bits(spot)
+
+
+def _bits(spot: Spot) -> Iterator[Rewrite]:
+    """The upper bits of a number for its lower ones, and the reverse: `head >> shift` for `head & MASK(shift)`."""
+    for node in spot.tree.walk():
+        if node.kind not in ("and", "shift") or len(node.parts) != 2:
+            continue
+        sign, first = spot.operator(node, 1), spot.start(node.parts[0])
+        number, by = spot.source.slice(first, node.parts[0].last), spot.text(node.parts[1])
+        mask = re.fullmatch(r"\w+\(([^()]+)\)|\(?\(1u? << ([^()]+)\) - 1\)?", by) if sign == "&" else None
+        if mask is not None:
+            yield spot.replace(first, node.last, f"{number} >> {mask[1] or mask[2]}", "parts")
+        if sign == ">>":
+            yield spot.replace(first, node.last, f"({number} & ((1 << {by}) - 1))", "parts")
 
 
 def _starts(spot: Spot) -> Iterator[Rewrite]:

@@ -22,11 +22,11 @@ from layoutprobe.codegen.additions import (
     terms_more,
     units,
 )
-from layoutprobe.codegen.asked import asked
+from layoutprobe.codegen.asked import asked, past
 from layoutprobe.codegen.barriers import barriers, moved
 from layoutprobe.codegen.called import called, covered, of_templates
 from layoutprobe.codegen.companions import companions
-from layoutprobe.codegen.comparisons import comparisons
+from layoutprobe.codegen.comparisons import comparisons, derived
 from layoutprobe.codegen.declarations import attributes, declared_in
 from layoutprobe.codegen.details import (
     both,
@@ -291,6 +291,8 @@ KINDS: Mapping[str, Kind] = {
     "of_templates": Kind(of_templates, 3.2, 0.2),
     "covered": Kind(covered, 3.0, 0.2),
     "carried": Kind(carried, 2.8, 0.2),
+    "derived": Kind(derived, 3.0, 0.2),
+    "past": Kind(past, 3.8, 0.1, most=24),
     "guarded": Kind(guarded, 2.4, 0.1),
     "roots": Kind(roots, 2.8, 0.3),
     "ties": Kind(ties, 3.2, 0.1, most=16),

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict, deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 from itertools import count, islice
 from pathlib import Path
 
@@ -17,14 +16,26 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from layoutprobe.checks import numerics
-from layoutprobe.codegen.declarations import declarations, is_headed
 from layoutprobe.codegen.expressions import Rewrite, Spot, function_around
 from layoutprobe.codegen.macros import macros
 from layoutprobe.codegen.rewrites import KINDS, rewrites
-from layoutprobe.codegen.scope import Outer, scope
 from layoutprobe.codegen.statements import Source
-from layoutprobe.codegen.tree import ASSIGNMENTS
 from layoutprobe.gate.copies import SourceCopy
+from layoutprobe.gate.nearness import (
+    DEFINED,
+    FARTHER,
+    LONGEST_MACRO,
+    SIGNED,
+    Near,
+    bare,
+    body_of,
+    changed_at,
+    in_function,
+    inside,
+    known_at,
+    known_names,
+    readers,
+)
 from layoutprobe.gate.strides import numbers_told, scalars_for
 from layoutprobe.manifest.binding import bind
 from layoutprobe.manifest.model import KernelCase
@@ -87,7 +98,7 @@ class SourceEdits:
                         ranked[edit.key] = edit
         return sorted(ranked.values(), key=lambda edit: edit.rank)
 
-    def _at(self, place: _Near, finding: Finding) -> Iterator[SourceEdit]:
+    def _at(self, place: Near, finding: Finding) -> Iterator[SourceEdit]:
         """What a statement offers."""
         order, scalars = _order(finding), scalars_for(self._copy.case, finding)
         far = place.far * _told(finding)
@@ -120,11 +131,11 @@ class SourceEdits:
 
     def _statements(
         self, finding: Finding, known: Sequence[SourceLine], ran: Sequence[SourceLine]
-    ) -> list[_Near]:
+    ) -> list[Near]:
         """Statements with how far each is from what is wrong."""
-        starts = [(line, _KNOWN + n * _FARTHER) for n, line in enumerate(known)]
+        starts = [(line, _KNOWN + n * FARTHER) for n, line in enumerate(known)]
         starts += [
-            (line, n * _FARTHER) for n, line in enumerate(_lines(finding, self._copy.original.file.name))
+            (line, n * FARTHER) for n, line in enumerate(_lines(finding, self._copy.original.file.name))
         ]
         about = [line.line for line in (*known, finding.place.source) if line is not None][:1]
         rest = sorted(
@@ -132,7 +143,7 @@ class SourceEdits:
             key=lambda line: min((abs(line.line - at) for at in about), default=0),
         )
         starts += [(line, (_BESIDE if known else _RAN) + n * _ASIDE) for n, line in enumerate(rest)]
-        nearest: dict[tuple[Path, int], _Near] = {}
+        nearest: dict[tuple[Path, int], Near] = {}
         waiting = deque(near for line, far in starts for near in self._of_line(line, far))
         waiting.extend(self._types())
         while waiting:
@@ -143,37 +154,37 @@ class SourceEdits:
             nearest[key] = near
             waiting.extend(self._copy_behind(near))
             waiting.extend(self._bodies(near))
-            waiting.extend(_inside(near))
-            waiting.extend(_readers(near))
+            waiting.extend(inside(near))
+            waiting.extend(readers(near))
             waiting.extend(self._definitions(near))
         return list(nearest.values())
 
-    def _types(self) -> Iterator[_Near]:
+    def _types(self) -> Iterator[Near]:
         """Types of the file's own that have a sign, or none: `typedef signed char act_t;`."""
         for file, source in self.sources.items():
             for i in (i for i, token in enumerate(source.tokens) if token.text in ("typedef", "using")):
                 within = source.around(i)
-                if _SIGNED.search(source.slice(within.start, within.stop)):
-                    yield _Near(_BESIDE, file, source, within, 0)
+                if SIGNED.search(source.slice(within.start, within.stop)):
+                    yield Near(_BESIDE, file, source, within, 0)
 
     def _without_code(self, ran: Sequence[SourceLine]) -> Iterator[SourceLine]:
-        """Heads of branches and loops of functions that ran, that have no instruction of their own: what comes of
-        them, a compiler knows."""
+        """Heads of branches and loops of functions that ran, and calls, that have no instruction of their own: what
+        comes of them, a compiler knows, and of two calls that end alike it makes one."""
         lines = defaultdict[Path, dict[int, SourceLine]](dict)
         for line in ran:
             if (file := self._copy.find(line)) in self.sources and file is not None:
                 lines[file][line.line] = line
         for file, known in lines.items():
             source = self.sources[file]
-            for i in (i for i, token in enumerate(source.tokens) if token.text in _HEADS):
+            for i in bare(source):
                 at, around = source.line_of(source.tokens[i].start), function_around(source, i)
                 last = source.line_of(source.tokens[around.stop - 1].start)
                 first = source.line_of(source.tokens[around.start].start)
                 beside = next((line for n, line in known.items() if first <= n <= last), None)
-                if at not in known and beside is not None and _in_function(source, i):
+                if at not in known and beside is not None and in_function(source, i):
                     yield replace(beside, line=at)
 
-    def _of_line(self, line: SourceLine, far: float) -> Iterator[_Near]:
+    def _of_line(self, line: SourceLine, far: float) -> Iterator[Near]:
         """Its statements, as short lambdas and blocks have theirs beside each other: the one at the column first."""
         file = self._copy.find(line)
         source = self.sources.get(file) if file is not None else None
@@ -183,44 +194,44 @@ class SourceEdits:
         found = list(islice(source.statements_of(line.line), _OF_LINE))
         here = next((n for n, one in enumerate(found) if offset < source.tokens[one.stop - 1].end), 0)
         for n, within in enumerate(found):
-            yield _Near(far + abs(n - here) * _FARTHER, file, source, within, offset)
+            yield Near(far + abs(n - here) * FARTHER, file, source, within, offset)
 
-    def _bodies(self, here: _Near) -> Iterator[_Near]:
+    def _bodies(self, here: Near) -> Iterator[Near]:
         """Statements of the macros that another one uses: what they expand to has its line."""
         for name in dict.fromkeys(here.source.tokens[i].text for i in here.within):
             if name in self._macros:
                 file, one = self._macros[name]
-                outer = (*_known(here), *((name, "") for name in one.parameters))
+                outer = (*known_names(here), *((name, "") for name in one.parameters))
                 for n, within in enumerate(
-                    islice(one.body.statements(0, len(one.body.tokens)), _LONGEST_MACRO)
+                    islice(one.body.statements(0, len(one.body.tokens)), LONGEST_MACRO)
                 ):
                     used = here.used or here
-                    far = here.far + _FARTHER + n * _FARTHER / 4
-                    yield _Near(far, file, one.body, within, 0, outer, used)
+                    far = here.far + FARTHER + n * FARTHER / 4
+                    yield Near(far, file, one.body, within, 0, outer, used)
 
-    def _copy_behind(self, here: _Near) -> Iterator[_Near]:
+    def _copy_behind(self, here: Near) -> Iterator[Near]:
         """The statement behind another one, where it copies a name: that has no code, and no line of it ran."""
         source = here.source
         if here.within.stop + _COPY < len(source.tokens) and source.tokens[here.within.stop].text == ";":
             within = source.around(here.within.stop + 1)
             words = source.tokens[within.start : within.stop]
             if len(words) == _COPY and words[1].text == "=" and words[0].kind == words[2].kind == "name":
-                yield _Near(here.far + _FARTHER, here.file, source, within, 0)
+                yield Near(here.far + FARTHER, here.file, source, within, 0)
 
-    def _definitions(self, here: _Near) -> Iterator[_Near]:
+    def _definitions(self, here: Near) -> Iterator[Near]:
         """Statements that give the names of another one their values, and those of short functions that it calls."""
         source, steps = here.source, count()
         names = dict.fromkeys(source.tokens[i].text for i in here.within if source.tokens[i].kind == "name")
-        for file, there, at in _known_at(here, names):
-            far = here.far + _DEFINED + next(steps) * _FARTHER / 4
-            yield _Near(far, file, there, there.around(at), 0)
-        for at in _changed_at(here, names):
-            far = here.far + _DEFINED + next(steps) * _FARTHER / 4
-            yield _Near(far, here.file, source, source.around(at), 0)
+        for file, there, at in known_at(here, names):
+            far = here.far + DEFINED + next(steps) * FARTHER / 4
+            yield Near(far, file, there, there.around(at), 0)
+        for at in changed_at(here, names):
+            far = here.far + DEFINED + next(steps) * FARTHER / 4
+            yield Near(far, here.file, source, source.around(at), 0)
         for name in names:
             for file, there in self.sources.items():
-                for body in _body(there, name):
-                    yield _Near(here.far + _DEFINED + next(steps) * _FARTHER / 4, file, there, body, 0)
+                for body in body_of(there, name):
+                    yield Near(here.far + DEFINED + next(steps) * FARTHER / 4, file, there, body, 0)
 
 
 def _adds(source: Source, rewrite: Rewrite, name: str) -> bool:
@@ -229,35 +240,9 @@ def _adds(source: Source, rewrite: Rewrite, name: str) -> bool:
     return len(re.findall(rf"\b{name}\b", behind)) > len(re.findall(rf"\b{name}\b", before))
 
 
-def _known_at(here: _Near, names: Iterable[str]) -> Iterator[tuple[Path, Source, int]]:
-    """Where names of a statement are given their values: before it, or where the macro is used that it is of."""
-    for near in (here, here.used) if here.used is not None else (here,):
-        source, stop = near.source, near.within.start
-        around = function_around(source, stop)
-        given = {i for i in range(stop) if source.defines(i)} | _variables(source, stop)
-        defined = {source.tokens[i].text: i for i in sorted(given)}
-        for name in names:
-            at = defined.get(name)
-            if at is not None and (at in around or not _in_function(source, at)):
-                yield near.file, source, at
-
-
-def _changed_at(here: _Near, names: Collection[str]) -> list[int]:
-    """Where names of a statement are added to before it, in its function: a compiler makes one of all that."""
-    tokens, around = here.source.tokens, function_around(here.source, here.within.start)
-    found = (
-        i
-        for i in range(here.within.start - 1, around.start, -1)
-        if tokens[i].text in names and tokens[i + 1].text in ASSIGNMENTS and tokens[i + 1].text != "="
-    )
-    return list(islice(found, _MOST_CHANGES))
-
-
-_MOST_CHANGES = 4
 _ARGUMENTS = re.compile(r"argument (\w+) in place of (\w+)")
 """What an instruction is right with."""
 _NAME = re.compile(r"(?:\w+(?:\.|->))*(\w+)")
-_HEADS = ("if", "for", "while")
 _LINES = re.compile(r"\s*\n\s*")
 _STEP = re.compile(r"without `([-+*/] [\w.]+)`")
 """What a finding says of a step of the reference."""
@@ -277,14 +262,6 @@ def _in_turn(found: Sequence[Rewrite], offset: int) -> list[Rewrite]:
     return [found[n] for n in sorted(range(len(found)), key=lambda n: turns[n])]
 
 
-def _in_function(source: Source, at: int) -> bool:
-    """Whether a name is declared in a function, and not for all of a file, namespace or structure."""
-    block = source.block_around(at)
-    while block is not None and block[0] and not is_headed(source, block[0]):
-        block = source.block_around(block[0])
-    return block is not None and block[0] > 0
-
-
 def _axes(case: KernelCase) -> frozenset[str]:
     """Coordinates and extents of launches that are more than one value: the others name nothing."""
     found = set[str]()
@@ -296,136 +273,9 @@ def _axes(case: KernelCase) -> frozenset[str]:
     return frozenset(found)
 
 
-def _variables(source: Source, stop: int) -> set[int]:
-    """Names before a token that are declared, but no parameters: `View a{p, k};`, `Tile t(p);`, `Acc x;`."""
-    found = {i for i, _ in declarations(source) if i < stop}
-    return {i for i in found if source.parent[i] < 0 or _is_local(source, i)}
-
-
-def _is_local(source: Source, i: int) -> bool:
-    return source.is_block(source.parent[i]) and _in_function(source, i)
-
-
-def _inside(here: _Near) -> Iterator[_Near]:
-    """Statements of the lambda that a call goes on with, as what a wrapper calls may have the wrapper's line alone;
-    and of a loop whose head is told."""
-    source, brace = here.source, here.within.stop
-    if brace + 1 >= len(source.tokens) or not source.is_block(brace):
-        return
-    behind = source.partner.get(brace - 1, 0) - 1 if source.tokens[brace - 1].text == ")" else brace - 1
-    told = here.far <= _OF_HEADS and source.tokens[behind].text in ("for", "while")
-    if told or source.tokens[behind].text == "]":
-        body = islice(source.statements(brace + 1, source.partner[brace]), _LONGEST_BODY)
-        for n, within in enumerate(body):
-            yield _Near(here.far + _FARTHER + n * _FARTHER / 4, here.file, source, within, 0)
-
-
-def _readers(here: _Near) -> Iterator[_Near]:
-    """Statements that read the array which one that is told stores to: what is lost in it may be so there."""
-    source, tokens = here.source, here.source.tokens
-    stores = [
-        i
-        for i in here.within
-        if tokens[i].kind == "name"
-        and source.defines(i)
-        and tokens[i + 1].text == "["
-        and _is_stored(source, i)
-    ]
-    if here.far > _OF_HEADS or not stores:
-        return
-    name, around = tokens[stores[0]].text, function_around(source, here.within.start)
-    uses = [
-        i
-        for i in around
-        if tokens[i].text == name and i not in here.within and i not in _variables(source, i + 1)
-    ]
-    found = dict.fromkeys(source.around(i) for i in uses if not _is_stored(source, i))
-    for n, within in enumerate(islice(found, _MOST_CHANGES)):
-        yield _Near(here.far + _DEFINED + n * _FARTHER, here.file, source, within, 0)
-
-
-def _is_stored(source: Source, i: int) -> bool:
-    """Whether an element of an array is what is assigned to."""
-    last = i + 1
-    while last in source.partner and source.tokens[last].text == "[":
-        last = source.partner[last] + 1
-    return last < len(source.tokens) and source.tokens[last].text in ASSIGNMENTS
-
-
-class _Near(Struct, frozen=True):
-    """A statement: how far it is from what is wrong, from where in the file on it is meant, what it knows; for one of
-    a macro, what uses that."""
-
-    far: float
-    file: Path
-    source: Source
-    within: range
-    offset: int
-    outer: Outer = ()
-    used: _Near | None = None
-
-
-def _known(here: _Near) -> Outer:
-    """Names that a statement may use, with their sorts, those first that stand near it: so may the bodies of its
-    macros."""
-    around = function_around(here.source, here.within.start)
-    known = scope(here.source, around.start, around.stop, here.outer).at(
-        max(here.within.stop - 1, here.within.start)
-    )
-    far = dict[str, int]()
-    for i in around:
-        text, away = here.source.tokens[i].text, abs(i - here.within.start)
-        far[text] = min(far.get(text, away), away)
-    return tuple(sorted(known.items(), key=lambda one: far.get(one[0], len(far) + around.stop)))
-
-
-_OF_HEADS = 0.15
-"""How far from what is told the head of a loop is at most, for what is in it to be as near."""
 _OF_LINE = 6
 _COPY = 3
 """Words of `b1 = nb1`."""
-_LONGEST_BODY, _LONGEST_MACRO = 12, 48
-"""Statements of a function that is called, and of a macro, which may be a whole kernel."""
-
-
-def _body(source: Source, name: str) -> Iterator[range]:
-    """Statements of a short function; its head, where that has more than parameters, or one with a sign or none."""
-    for opened in _brackets(source).get(name, ()):
-        close = source.partner[opened]
-        brace = _brace(source, close + 1)
-        if brace is None:
-            continue
-        head = source.slice(opened, close)
-        if source.tokens[close + 1].text == ":" or "=" in head or _SIGNED.search(head):
-            yield source.around(opened)
-        if source.is_block(brace):
-            yield from islice(source.statements(brace + 1, source.partner[brace]), _LONGEST_BODY)
-
-
-@lru_cache(maxsize=32)
-def _brackets(source: Source) -> Mapping[str, list[int]]:
-    """Names of what is called or declared, and the brackets behind them."""
-    found = defaultdict[str, list[int]](list)
-    for name, opened in source.calls(range(len(source.tokens))):
-        found[name].append(opened)
-    return found
-
-
-def _brace(source: Source, first: int) -> int | None:
-    """The brace of a function's body, behind its parameters and what its members begin with; None for a call."""
-    tokens, i, initialises = source.tokens, first, source.tokens[first : first + 1]
-    members = bool(initialises) and initialises[0].text == ":"
-    while i < min(first + _LONGEST_HEAD, len(tokens)) and (members or tokens[i].text not in (",", ")", "}")):
-        if tokens[i].text == "{" and not (members and tokens[i - 1].kind == "name"):
-            return i if i in source.partner else None
-        if tokens[i].text in (";", "="):
-            return None
-        i = source.partner.get(i, i) + 1 if tokens[i].text in ("(", "{") else i + 1
-    return None
-
-
-_LONGEST_HEAD = 80
-_SIGNED = re.compile(r"\b(?:un)?signed\b|\bu?int(?:8|16|32)_t\b|\bchar\b")
 
 
 def _lines(finding: Finding, own: str) -> Iterator[SourceLine]:
@@ -485,7 +335,6 @@ _NEVER = ("never-written", "incomplete-sum")
 # ones of a statement lie within one; so those of many statements come before the rest of any.
 _LIKELIER, _NEXT = 0.9, 0.25
 _NAMED = 4.0  # a rule about strides has measured which argument it should be
-_FARTHER, _DEFINED = 0.05, 0.12
 _KNOWN, _BESIDE, _RAN, _ASIDE = -0.6, 0.1, 0.7, 0.02
 _BEFORE = 0.15
 _TOO_LATE = 9.0  # nobody gets so far

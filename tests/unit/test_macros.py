@@ -126,3 +126,11 @@ def test_macros_that_all_use_each_other_are_counted_in_bounds() -> None:
     text = "\n".join([*lines, *(f"#define {name} 1" for name in rows[-1]), "int x = M0_0;", ""])
     often = {one.name: count for one, (_, count) in zip(macros(text), expansions(text), strict=True)}
     assert (often["M0_0"], often["M0_1"], often["M1_5"], often["M2_5"], often["M8_0"]) == (1, 0, 1, 12, 4000)
+
+
+def test_what_stands_behind_a_mark_that_joins_words_is_read() -> None:
+    """A whole kernel may."""
+    text = "#define KERNEL(name, type) \\\n  void run_##name(type* x) { x[0] = 1; \\\n    x[1] = 2; }\n"
+    (one,) = macros(text)
+    place = next(token for token in one.body.tokens if token.text == "2")
+    assert text[place.start : place.end] == "2"

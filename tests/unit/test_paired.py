@@ -139,3 +139,32 @@ __global__ void f(const float* x, const float* bias, float* y, int n) {
     assert words(right) in [words(one.apply(mistaken)) for one in offered(spot)][:EARLY]
     inside = spot_of(mistaken, mistaken.index("sum += x[k]"))  # nobody knows k behind the loop
     assert not any("y[t]" not in one.text and "}" in one.text for one in rewrites(inside, "orders"))
+
+
+SPLIT = """\
+__global__ void split(const unsigned char* x, const float* f, float* y, Shape p, int n) {
+  const int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
+  const int head = threadIdx.x / 8, group = head >> p.shift;
+  acc = __builtin_amdgcn_mfma_f32_16x16x32_fp8_fp8(a, b, acc, 0, 0, 0);
+  const float diff = f[row] - f[col];
+  const float* at = reinterpret_cast<const float*>(reinterpret_cast<const char*>(f) + row * p.bytes);
+  if (head < p.heads) store(y, head, p.heads);
+  else store(y, head - p.heads, p.others);
+  if (row < n && col < n) y[row * n + col] = at[group] + (row == col ? diff : 0.0f);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("threadIdx.y == threadIdx.x", "row == col"),
+        ("head & MASK(p.shift)", "head >> p.shift"),
+        ("f32_16x16x32_fp8_bf8(", "f32_16x16x32_fp8_fp8("),
+        ("int diff", "float diff"),
+        ("reinterpret_cast<const float*>(f)", "reinterpret_cast<const char*>(f)"),
+        ("store(y, head, p.others)", "store(y, head - p.heads, p.others)"),
+    ],
+)
+def test_what_is_taken_for_another_part_type_or_side(wrong: str, right: str) -> None:
+    assert place(SPLIT, wrong, right) < EARLY
