@@ -179,7 +179,8 @@ class _Moved(Struct, frozen=True, eq=False):
         run: in which it is.
         opposite: the runs in which it is moved the other way.
         sure: outputs that change so by the reference.
-        none: outputs that change neither way: at a clamp they may change in one alone.
+        still: those that do not.
+        none: those that change neither way: at a clamp they may change in one alone.
     """
 
     name: str
@@ -187,6 +188,7 @@ class _Moved(Struct, frozen=True, eq=False):
     run: RunSpec
     opposite: tuple[RunSpec, ...]
     sure: Mask
+    still: Mask
     none: Mask
 
     __repr__ = brief
@@ -200,13 +202,14 @@ def _seen(subject: Subject, c: Comparison, base: Recorded, moved: _Moved, bound:
         return None
     with np.errstate(invalid="ignore"):
         foreign, missing = moved.none & (np.abs(after - before) > bound), moved.sure & (before == after)
-    for spec in moved.opposite if missing.any() else ():  # what is clamped there moves the other way alone
+    changed = (before != after) & ~(np.isnan(before) & np.isnan(after))
+    few = int(missing.sum()) < _MOST * int((changed | missing).sum())
+    for spec in moved.opposite if few else ():  # what is clamped there moves the other way alone
         other = _output(subject, c, spec)
         missing &= np.asarray(other is None or before == other)
-    changed = (before != after) & ~(np.isnan(before) & np.isnan(after))
     if not (foreign | missing).any():
         return None
-    return _Part(moved.name, moved.index, foreign, missing, changed, moved.none & ~changed, moved.run)
+    return _Part(moved.name, moved.index, foreign, missing, changed, moved.still & ~changed, moved.run)
 
 
 def _output(subject: Subject, c: Comparison, spec: RunSpec) -> Doubles | None:
@@ -244,7 +247,7 @@ def _candidates(
                 beside = sum(int((given[name] != wanted[name]).sum()) for name in wanted if name != c.name)
                 score = (float((sure & c.wrong).sum() / sure.sum()), -beside, -int(sure.sum()))
                 others = tuple(one for one in specs if one != spec)
-                found.append((score, _Moved(buffer.name, index, spec, others, sure, none)))
+                found.append((score, _Moved(buffer.name, index, spec, others, sure, change <= nothing, none)))
     found.sort(key=lambda one: one[0], reverse=True)
     ordered = [one for _, one in found]
     return ordered if len(ordered) <= _MOVED else [*ordered[: _MOVED - _OTHERS], *ordered[-_OTHERS:]]

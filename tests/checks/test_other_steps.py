@@ -65,7 +65,7 @@ class Changed(Struct, frozen=True):
 
 
 FAULTS = {
-    "no mean": Changed((" - mean;", ";"), "without `- x.mean(1, keepdims=True)` (reference.py:4)", "v + g[i]"),
+    "no mean": Changed((" - mean;", ";"), "without `- x.mean(1, keepdims=True)` (reference.py:4)", "v + res"),
     "no activation": Changed(("    v = fmaxf(v, 0.0f);\n", ""), "without `np.maximum(..., 0)`", "v + res"),
     "residual before the activation": Changed(
         (
