@@ -162,7 +162,7 @@ FAULTS = {
         ATTENTION, ("j > i", "j >= i && j"), ("k[", NO_PART, "has no effect"), "j >= i"
     ),
     "a mask that hides too little": Named(
-        ATTENTION, ("j > i", "j > i + 1"), ("k[", PART, "passes what keeps it out of others"), "j > i + 1"
+        ATTENTION, ("j > i", "j > i + 1"), ("v[", PART, "passes what keeps it out of others"), "j > i + 1"
     ),
     "the last key": Named(ATTENTION, ("j < S;", "j < S - 1;"), (NO_PART, "not loaded there"), "j < S - 1"),
     # The element is that of another head, and the line that of the mask behind its product.
