@@ -46,9 +46,9 @@ def past(spot: Spot) -> Iterator[Rewrite]:
         bound = here.get(one.text) if one.first in own and one.sort == "integer" else None
         if bound is None or bound == "0" or not free_words(bound) <= spot.heads:
             continue
-        compared = {tokens[one.first - 1].text, tokens[one.last].text} & {"<", ">", "<=", ">=", "=", "++"}
-        alone = {tokens[one.first - 1].text, tokens[one.last].text} <= {"(", ",", ")", "[", "]", ";"}
-        if not compared:
+        beside = {tokens[at].text for at in (one.first - 1, one.last) if 0 <= at < len(tokens)}
+        alone = beside <= {"(", ",", ")", "[", "]", ";"}
+        if beside.isdisjoint(("<", ">", "<=", ">=", "=", "++")):
             text = f"{one.text} - {bound}"
             yield spot.replace(one.first, one.last, text if alone else f"({text})", "past")
 

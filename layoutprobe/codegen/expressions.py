@@ -89,6 +89,15 @@ class Spot(Struct, frozen=True, dict=True):
         """An expression as it is written."""
         return self.source.slice(node.first, node.last)
 
+    def with_words(self, first: int, last: int, words: Mapping[str, str]) -> str:
+        """The text of tokens first to last - 1, with other words for some."""
+        tokens = self.source.tokens[first:last]
+        text, at = "", tokens[0].start if tokens else 0
+        for token in tokens:
+            text += self.source.text[at : token.start] + words.get(token.text, token.text)
+            at = token.end
+        return text
+
     def start(self, node: Node) -> int:
         """The first token of an expression, which may stand behind a `return`."""
         return node.first + (

@@ -8,6 +8,8 @@ from msgspec.structs import replace
 
 from layoutprobe.codegen.expressions import Rewrite, Spot
 from layoutprobe.codegen.known import parameters
+from layoutprobe.codegen.renames import renamed
+from layoutprobe.codegen.scope import Operand
 from layoutprobe.codegen.tree import BINDING, JOINED, Node
 
 
@@ -84,11 +86,7 @@ def guarded(spot: Spot) -> Iterator[Rewrite]:
     for chosen in dict.fromkeys((frozenset(names), *(frozenset((name,)) for name in names))):
         places = [i for i in bare if tokens[i].text in chosen]
         if places:
-            first, last = places[0], places[-1]
-            text, at = "", tokens[first].start
-            for i in places:
-                text += f"{spot.source.text[at : tokens[i].start]}({tokens[i].text})"
-                at = tokens[i].end
-            yield spot.replace(first, last + 1, text, "guarded")
+            bracketed = {name: f"({name})" for name in chosen}
+            yield renamed(spot, [Operand(i, i + 1, tokens[i].text, "") for i in places], bracketed)
     if given and spot.tree.kind in BINDING and spot.tree.last == spot.within.stop:
         yield spot.replace(spot.tree.first, spot.tree.last, f"({spot.text(spot.tree)})", "guarded")

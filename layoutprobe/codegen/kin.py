@@ -157,8 +157,7 @@ def _is_real(spot: Spot, name: str, value: Node) -> float | None:
     real |= of_array and spot.scope.elements.get(words[0].text) == "real"
     if real and value.kind not in ("comparison", "all", "any"):
         return -0.6
-    heads = {words[0].text} | {token.text for token in words if spot.scope.elements.get(token.text) == "real"}
-    if value.kind in ("sum", "product") and "real" in {spot.scope.elements.get(name) for name in heads}:
+    if value.kind in ("sum", "product") and any(spot.scope.elements.get(one.text) == "real" for one in words):
         return -0.6
     given = {one.sort for one in spot.scope.operands if value.first <= one.first < value.last}
     if "real" in given and value.kind == "leaf":  # of a call

@@ -30,9 +30,9 @@ def paired(spot: Spot) -> Iterator[Rewrite]:
     taken = {spot.text(known[1]) for one in beside if (known := spot.assignment(one)) is not None}
     yield from islice(
         (
-            added(spot, f"{_with(spot, range(target.first, own.stop), names)};")
+            added(spot, f"{spot.with_words(target.first, own.stop, names)};")
             for names in _partners(spot, range(target.first, target.last), own)
-            if _with(spot, range(target.first, target.last), names) not in taken
+            if spot.with_words(target.first, target.last, names) not in taken
         ),
         _MOST,
     )
@@ -48,7 +48,7 @@ def ties(spot: Spot) -> Iterator[Rewrite]:
         left, right = (spot.source.slice(part.start, part.stop) for part in (one, other))
         words = [token.text for i in (*one, *other) if (token := spot.source.tokens[i]).kind == "name"]
         for names in _for_words(spot, words):
-            mine, theirs = (_with(spot, part, names) for part in (one, other))
+            mine, theirs = (spot.with_words(part.start, part.stop, names) for part in (one, other))
             if mine != left and theirs != right and mine != theirs:
                 tie = f"({left} == {right} && {mine} < {theirs})"
                 text = f"({left} {sign.rstrip('=')} {right} || {tie})"
@@ -64,15 +64,6 @@ def _for_words(spot: Spot, words: Sequence[str]) -> Iterator[dict[str, str]]:
     known = list({tuple(pair.items()): pair for pair in pairs if pair}.values())[:_MOST]
     yield from known
     yield from ({**one, **other} for one in known for other in known if one.keys().isdisjoint(other))
-
-
-def _with(spot: Spot, within: range, names: Mapping[str, str]) -> str:
-    """Some tokens with other words."""
-    text, at = "", spot.source.tokens[within.start].start
-    for token in spot.source.tokens[within.start : within.stop]:
-        text += spot.source.text[at : token.start] + names.get(token.text, token.text)
-        at = token.end
-    return text
 
 
 def _partners(spot: Spot, target: range, own: range) -> Iterator[dict[str, str]]:

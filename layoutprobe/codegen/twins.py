@@ -78,7 +78,7 @@ def _differences(spot: Spot, piece: Node, other: Node) -> Iterator[tuple[float, 
         names |= {x.text: y.text for x, y in zip(theirs[a:b], mine[c:d], strict=False) if _are_names(x, y)}
     others = 0
     for _, a, b, c, d in changes:
-        text = _renamed(spot, theirs[a:b], names)
+        text = spot.with_words(other.first + a, other.first + b, names)
         if text != spot.source.slice(piece.first + c, piece.first + d):
             others += 1
             if others <= _MOST_CHANGES:
@@ -89,14 +89,6 @@ def _differences(spot: Spot, piece: Node, other: Node) -> Iterator[tuple[float, 
 
 def _are_names(one: Token, other: Token) -> bool:
     return one.kind == other.kind == "name" and one.text != other.text
-
-
-def _renamed(spot: Spot, tokens: list[Token], names: dict[str, str]) -> str:
-    text, at = "", tokens[0].start if tokens else 0
-    for token in tokens:
-        text += spot.source.text[at : token.start] + names.get(token.text, token.text)
-        at = token.end
-    return text
 
 
 def _put(spot: Spot, first: int, last: int, text: str) -> Rewrite:

@@ -236,7 +236,7 @@ def _candidates(
     for index in _indices(buffer):
         flat = int(np.ravel_multi_index(index, buffer.shape))
         specs = [RunSpec(f"{MOVED}{buffer.name} {flat} {way}") for way in ways]
-        every = [_asked(subject, _moved(subject, buffer, spec, inputs)) for spec in specs]
+        every = [_asked(subject, _given(subject, buffer, spec, inputs)) for spec in specs]
         with np.errstate(invalid="ignore"):
             changes = [np.abs(given[c.name] - wanted[c.name]) for given in every]
         nothing = _NOTHING * (1 + np.abs(wanted[c.name]))
@@ -253,7 +253,7 @@ def _candidates(
     return ordered if len(ordered) <= _MOVED else [*ordered[: _MOVED - _OTHERS], *ordered[-_OTHERS:]]
 
 
-def _moved(subject: Subject, buffer: BoundBuffer, spec: RunSpec, inputs: Values) -> Values:
+def _given(subject: Subject, buffer: BoundBuffer, spec: RunSpec, inputs: Values) -> Values:
     """What the reference is given in a run."""
     values = make_inputs(subject.binding, spec.inputs, beta=1.0)[buffer.name]
     assert values is not None

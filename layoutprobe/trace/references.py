@@ -84,7 +84,7 @@ def reference_bound(subject: Subject, name: str, wanted: Doubles, *, alone: bool
 def bound_if_kept(subject: Subject, name: str, wanted: Doubles) -> tuple[str, Doubles] | None:
     """A type of 16 bits in which values are kept on the way though nothing says that they are meant to be, and the
     error that this would explain; None where there is none, or where the manifest gives a bound."""
-    kept, given = _kept(subject), subject.case.tolerance_of(name).given
+    kept, given = subject.once(_kept), subject.case.tolerance_of(name).given
     if not kept or given:
         return None
     return " and ".join(kept), _bound((subject.binding.buffers[name].dtype, *kept), wanted)
@@ -99,7 +99,7 @@ def _bound(kinds: Iterable[str], wanted: Doubles) -> Doubles:
 
 def _on_the_way(subject: Subject) -> list[str]:
     """Types that values go through, as far as they are meant to."""
-    kept = _kept(subject)
+    kept = subject.once(_kept)
     return [kind for kind in passed_through(subject.plain().record(Coverage)) if kind not in kept]
 
 
