@@ -254,10 +254,10 @@ class Trials:
         if n not in self._at:
             subject, runner = self._tally.subject(self._sizes[n])
             subject = replace(subject, observers=())
-            stopped = subject.plain(partial=True).fault is not None or _stops(subject)
-            if stopped:
-                subject = replace(subject, runner=runner.as_ended, memo={})
-            self._at[n] = AtSize(subject, runner, unseen=_UNSEEN if stopped else 0)
+            at = AtSize(subject, runner)
+            if subject.plain(partial=True).fault is not None or _stops(at):
+                at = AtSize(replace(subject, runner=runner.as_ended, memo={}), runner, unseen=_UNSEEN)
+            self._at[n] = at
         return self._at[n]
 
     @property
@@ -317,10 +317,10 @@ class Trials:
         )
 
 
-def _stops(subject: Subject) -> bool:
+def _stops(at: AtSize) -> bool:
     """Whether a run on other numbers stops, where the plain one does not."""
     try:
-        compared_in(subject)
+        _ = at.compared
     except RunStoppedError:
         return True
     return False
