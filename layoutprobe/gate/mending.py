@@ -25,8 +25,6 @@ from msgspec.structs import replace
 
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.checks.base import Check
-from layoutprobe.codegen.statements import Source
-from layoutprobe.codegen.wording import worded
 from layoutprobe.engine.base import DEFAULT_BUDGET
 from layoutprobe.engine.choice import NUMPY
 from layoutprobe.engine.registry import busy_engine, make_engine
@@ -43,6 +41,8 @@ from layoutprobe.manifest.model import KernelCase
 from layoutprobe.place import Place, SourceLine
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import Fix, KernelVerdict, Mending
+from layoutprobe.rewrites.wording import worded
+from layoutprobe.source.statements import Source
 from layoutprobe.toolchain.cache import nothing_kept
 from layoutprobe.trace.subject import RunStoppedError, UndecidedError
 

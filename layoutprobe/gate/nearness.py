@@ -11,11 +11,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from layoutprobe.codegen.declarations import declarations, is_headed
-from layoutprobe.codegen.expressions import function_around
-from layoutprobe.codegen.scope import Outer, scope
-from layoutprobe.codegen.statements import Source
-from layoutprobe.codegen.tree import ASSIGNMENTS
+from layoutprobe.source.declarations import declarations, is_headed
+from layoutprobe.source.expressions import function_around
+from layoutprobe.source.scope import Outer, scope
+from layoutprobe.source.statements import Source
+from layoutprobe.source.tree import ASSIGNMENTS
 
 
 class Near(Struct, frozen=True):

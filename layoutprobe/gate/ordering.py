@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 
-from layoutprobe.codegen.barriers import BARRIER
-from layoutprobe.codegen.expressions import function_around
-from layoutprobe.codegen.statements import Source
 from layoutprobe.gate.holding import Held
 from layoutprobe.gate.mending import Mender
 from layoutprobe.gate.source_edits import SourceEdit, SourceEdits
 from layoutprobe.report.finding import Finding
+from layoutprobe.rewrites.barriers import BARRIER
+from layoutprobe.source.expressions import function_around
+from layoutprobe.source.statements import Source
 
 _IN_USE = "buffer-in-use"
 """The name of a race of buffers that take turns."""

@@ -1,6 +1,6 @@
 """Which small changes of a kernel's source are tried, and in which order: those near what is wrong come first.
 
-What a statement offers is `codegen.rewrites`; here is which statements, and what counts more. From the places of a
+What a statement offers is `rewrites.registry`; here is which statements, and what counts more. From the places of a
 finding it goes back through what gives names their values, and in the end to every line that ran.
 """
 
@@ -16,10 +16,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from layoutprobe.checks import numerics
-from layoutprobe.codegen.expressions import Rewrite, Spot, function_around
-from layoutprobe.codegen.macros import macros
-from layoutprobe.codegen.rewrites import KINDS, rewrites
-from layoutprobe.codegen.statements import Source
 from layoutprobe.gate.copies import SourceCopy
 from layoutprobe.gate.nearness import (
     DEFINED,
@@ -41,6 +37,11 @@ from layoutprobe.manifest.binding import bind
 from layoutprobe.manifest.model import KernelCase
 from layoutprobe.place import Place, SourceLine
 from layoutprobe.report.finding import Finding
+from layoutprobe.rewrites.registry import KINDS, rewrites
+from layoutprobe.rewrites.spot import Rewrite, Spot
+from layoutprobe.source.expressions import function_around
+from layoutprobe.source.macros import macros
+from layoutprobe.source.statements import Source
 
 
 class SourceEdit(Struct, frozen=True):

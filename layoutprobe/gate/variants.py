@@ -1,8 +1,8 @@
 """Many small changes of a source, compiled at once and run one after the other: which of them may mend it.
 
 Nearly all changes mend nothing, and to compile each takes longer than to run it. So the code asks for a number
-(`codegen.variants`), and each run puts another one there. What is right so is no more than a candidate: the change is
-compiled by itself and judged then, as any other.
+(`rewrites.variants`), and each run puts another one there. What is right so is no more than a candidate: the change
+is compiled by itself and judged then, as any other.
 """
 
 from __future__ import annotations
@@ -16,9 +16,6 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from layoutprobe.backends.emulator import EmulatorBackend
-from layoutprobe.codegen.chosen import SIGN
-from layoutprobe.codegen.macros import expansions, macros
-from layoutprobe.codegen.variants import combined
 from layoutprobe.engine.registry import busy_engine, in_c
 from layoutprobe.errors import ProbeError, ToolchainError
 from layoutprobe.gate.build import Built
@@ -29,6 +26,9 @@ from layoutprobe.isa.edit import with_source
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.machine.program import UnboundError
+from layoutprobe.rewrites.chosen import SIGN
+from layoutprobe.rewrites.variants import combined
+from layoutprobe.source.macros import expansions, macros
 
 TOGETHER = (48, 192)
 """Changes that are compiled at once: first few, which are likely; at last so many that the price of each program

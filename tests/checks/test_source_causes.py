@@ -10,11 +10,11 @@ import pytest
 from checks.test_suggest import ENOUGH, KERNEL, RIGHT, WRONG, folder, offers  # noqa: F401
 from checks.test_suggest import MANIFEST as PRODUCT
 
-from layoutprobe.codegen.expressions import Rewrite, Spot
 from layoutprobe.gate import mending, source_edits
 from layoutprobe.gate.gate import check
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import KernelVerdict
+from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.toolchain import cache
 
 SOME = 60

@@ -15,13 +15,13 @@ from msgspec.structs import replace
 
 from layoutprobe.checks.registry import CHECKS
 from layoutprobe.cli.main import main
-from layoutprobe.codegen.expressions import Rewrite, Spot
 from layoutprobe.gate import mending, source_edits
 from layoutprobe.gate.gate import check
 from layoutprobe.gate.session import check_kernel
 from layoutprobe.manifest.read import read_manifest
 from layoutprobe.render import formats
 from layoutprobe.report.gate import Fix, GateReport
+from layoutprobe.rewrites.spot import Rewrite, Spot
 
 KERNEL = """\
 #include <hip/hip_runtime.h>

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from layoutprobe.codegen.expressions import Rewrite
 from layoutprobe.gate.source_edits import SourceEdit
 from layoutprobe.gate.variants import Batches
 from layoutprobe.place import Place
 from layoutprobe.report.finding import Finding, Rule
+from layoutprobe.rewrites.spot import Rewrite
 
 FILE = Path("kernel.hip")
 FINDING = Finding(Rule("numerics/x", "x", "x", "x"), "x", Place(kernel="k"))

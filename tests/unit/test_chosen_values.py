@@ -13,11 +13,11 @@ import pytest
 
 from layoutprobe.backends.base import Buffer, Launch
 from layoutprobe.backends.emulator import EmulatorBackend
-from layoutprobe.codegen.chosen import SIGN
-from layoutprobe.codegen.expressions import Rewrite
-from layoutprobe.codegen.statements import Source, words
-from layoutprobe.codegen.variants import combined
 from layoutprobe.codeobj.elf import load
+from layoutprobe.rewrites.chosen import SIGN
+from layoutprobe.rewrites.spot import Rewrite
+from layoutprobe.rewrites.variants import combined
+from layoutprobe.source.statements import Source, words
 from layoutprobe.toolchain.compile import compile_hip
 
 TEXT = """\

@@ -6,13 +6,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
-from layoutprobe.codegen.expressions import Rewrite
 from layoutprobe.gate.holding import Held, likeliest
 from layoutprobe.gate.source_edits import SourceEdit
 from layoutprobe.manifest.model import KernelCase
 from layoutprobe.observe.work import Work
 from layoutprobe.report.finding import Finding, Rule
 from layoutprobe.report.gate import Unlisted
+from layoutprobe.rewrites.spot import Rewrite
 
 CASE = cast("KernelCase", SimpleNamespace(sizes=({"M": 48},)))
 FINDING = Finding(Rule("numerics/wrong-values", "", "", ""), "C is wrong")

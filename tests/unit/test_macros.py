@@ -6,12 +6,12 @@ from itertools import pairwise
 
 import pytest
 
-from layoutprobe.codegen.expressions import Rewrite, Spot
-from layoutprobe.codegen.macros import expansions, macros
-from layoutprobe.codegen.rewrites import offered
-from layoutprobe.codegen.variants import combined
-from layoutprobe.codegen.wording import worded
 from layoutprobe.gate.variants import _refused
+from layoutprobe.rewrites.registry import offered
+from layoutprobe.rewrites.spot import Rewrite, Spot
+from layoutprobe.rewrites.variants import combined
+from layoutprobe.rewrites.wording import worded
+from layoutprobe.source.macros import expansions, macros
 
 TEXT = """\
 #include <hip/hip_runtime.h>

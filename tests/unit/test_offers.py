@@ -8,11 +8,11 @@ import pytest
 from msgspec.structs import replace
 from unit.test_rewrites import spot_of, words
 
-from layoutprobe.codegen.expressions import Rewrite, Spot
-from layoutprobe.codegen.macros import macros
-from layoutprobe.codegen.rewrites import KINDS, offered, rewrites
-from layoutprobe.codegen.statements import Source
-from layoutprobe.codegen.wording import worded
+from layoutprobe.rewrites.registry import KINDS, offered, rewrites
+from layoutprobe.rewrites.spot import Rewrite, Spot
+from layoutprobe.rewrites.wording import worded
+from layoutprobe.source.macros import macros
+from layoutprobe.source.statements import Source
 
 EARLY = 60
 """How far in front the right text has to be among what a statement is offered."""

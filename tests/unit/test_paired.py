@@ -6,9 +6,9 @@ import pytest
 from unit.test_offers import EARLY, place
 from unit.test_rewrites import spot_of, words
 
-from layoutprobe.codegen.expressions import Spot
-from layoutprobe.codegen.macros import macros
-from layoutprobe.codegen.rewrites import offered, rewrites
+from layoutprobe.rewrites.registry import offered, rewrites
+from layoutprobe.rewrites.spot import Spot
+from layoutprobe.source.macros import macros
 
 ARGMAX = """\
 struct Best { float v; int i; };

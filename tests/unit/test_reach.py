@@ -9,12 +9,12 @@ from typing import cast
 
 import pytest
 
-from layoutprobe.codegen.statements import Source
 from layoutprobe.gate import source_edits
 from layoutprobe.gate.copies import SourceCopy
 from layoutprobe.gate.source_edits import SourceEdits
 from layoutprobe.place import Place, SourceLine
 from layoutprobe.report.finding import Finding, Rule
+from layoutprobe.source.statements import Source
 
 FILE = Path("kernel.hip")
 KERNEL = """\

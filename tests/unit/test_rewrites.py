@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from layoutprobe.codegen.declarations import declarations
-from layoutprobe.codegen.expressions import Spot
-from layoutprobe.codegen.rewrites import KINDS, offered, rewrites
-from layoutprobe.codegen.statements import Source
+from layoutprobe.rewrites.registry import KINDS, offered, rewrites
+from layoutprobe.rewrites.spot import Spot
+from layoutprobe.source.declarations import declarations
+from layoutprobe.source.statements import Source
 
 KERNEL = """\
 #include <hip/hip_runtime.h>

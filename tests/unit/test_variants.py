@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from layoutprobe.codegen.expressions import Rewrite
-from layoutprobe.codegen.statements import Source
-from layoutprobe.codegen.variants import combined, region_of
-from layoutprobe.codegen.wording import worded
 from layoutprobe.gate.copies import SourceCopy
 from layoutprobe.gate.source_edits import SourceEdit
 from layoutprobe.gate.variants import Variants, _meant, _refused, _to_blame
 from layoutprobe.manifest.read import read_manifest
 from layoutprobe.report.finding import Finding, Rule
+from layoutprobe.rewrites.spot import Rewrite
+from layoutprobe.rewrites.variants import combined, region_of
+from layoutprobe.rewrites.wording import worded
+from layoutprobe.source.statements import Source
 
 TEXT = """\
 void f(float* y, const float* x, int n, Args a) {

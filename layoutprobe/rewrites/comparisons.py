@@ -1,0 +1,66 @@
+"""What a test compares: with another name that the statement has, the other way round, or what comes of its sides."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from layoutprobe.rewrites.spot import Rewrite, Spot
+from layoutprobe.source.tree import Node
+
+_SIGNS = ("<", "<=", ">", ">=")
+
+
+def comparisons(spot: Spot) -> Iterator[Rewrite]:
+    """`j > i` for `j >= N` beside `i >= N`: a triangle's edge for a rectangle's."""
+    found = [
+        node
+        for node in spot.tree.walk()
+        if node.kind == "comparison" and len(node.parts) == 2 and spot.operator(node, 1) in _SIGNS
+    ]
+    sides = list(dict.fromkeys(spot.text(part) for node in found for part in node.parts))
+    for node in found:
+        left, right = (spot.text(part) for part in node.parts)
+        sign = spot.operator(node, 1)
+        like = [
+            sign,
+            *sorted((other for other in _SIGNS if other != sign), key=lambda one: one[0] != sign[0]),
+        ]
+        others = [text for text in sides if text not in (left, right)]
+        for nth, (text, other) in enumerate((text, other) for text in others for other in like):
+            new = spot.replace(node.first, node.last, f"{left} {other} {text}", "comparisons")
+            yield replace(new, rank=0.1 * nth)
+
+
+def derived(spot: Spot) -> Iterator[Rewrite]:
+    """`row == col` for `threadIdx.y == threadIdx.x`, of which row and col are made: both sides at once."""
+    made = [
+        (known[1].last - 1, spot.text(known[2]))
+        for tree in spot.statements
+        for piece in (tree.parts if tree.kind == "list" else (tree,))
+        if (known := spot.assignment(piece)) is not None and known[0] == "=" and known[1].last
+    ]
+    values = {spot.source.tokens[at].text: value for at, value in made}
+    for node in spot.tree.walk():
+        if node.kind not in ("comparison", "equality") or len(node.parts) != 2:
+            continue
+        left, right = (
+            [name for name in values if _is_made_of(spot, values[name], part)] for part in node.parts
+        )
+        for one, other in ((a, b) for a in left[:_MOST] for b in right[:_MOST] if a != b):
+            if one in spot.names and other in spot.names:
+                first = spot.start(node.parts[0])
+                text = f"{one} {spot.operator(node, 1)} {other}"
+                yield spot.replace(first, node.last, text, "derived")
+
+
+_MOST = 3
+
+
+def _is_made_of(spot: Spot, value: str, part: Node) -> bool:
+    """Whether a value has an expression in it, and more."""
+    text = "".join(spot.source.slice(spot.start(part), part.last).split())
+    whole = "".join(value.split())
+    return len(text) < len(whole) and re.search(rf"(?<![\w.]){re.escape(text)}(?![\w.])", whole) is not None

@@ -1,0 +1,117 @@
+"""Names that belong together by a letter or word: m0, BM and p.m stand where n0, BN and p.n do."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from layoutprobe.rewrites.renames import renamed
+from layoutprobe.rewrites.spot import Rewrite, Spot
+from layoutprobe.source.enumerations import enumerations
+from layoutprobe.source.scope import BUILTIN, Operand
+
+_PAIRS = tuple(
+    (one, other)
+    for line in (
+        "m n",
+        "n k",
+        "m k",
+        "a b",
+        "q k",
+        "k v",
+        "x y",
+        "i j",
+        "row col",
+        "rows cols",
+        "0 1",
+        "1 2",
+        "r i",
+        "re im",
+        "lo hi",
+        "even odd",
+    )
+    for one, other in (line.split(), line.split()[::-1])
+)
+_SHORT = 3
+"""Letters of a name in which each letter may be one that stands for something: wm, BM, lda."""
+
+
+def switched(name: str, one: str, other: str) -> str:
+    """A name with a letter or word of it in place of another one: `p.n` for `p.m`, `tile_cols` for `tile_rows`."""
+    head, dot, last = name.rpartition(".")
+    if len(one) == 1 and len(re.sub(r"\W|\d", "", last)) <= _SHORT:
+        return head + dot + last.replace(one, other).replace(one.upper(), other.upper())
+    last = re.sub(rf"(?<![a-z]){one}(?![a-z])", other, last)
+    last = re.sub(rf"(?<=[a-z0-9_]){one.capitalize()}(?![a-z])", other.capitalize(), last)
+    return head + dot + re.sub(rf"(?<![A-Z]){one.upper()}(?![A-Z])", other.upper(), last)
+
+
+def switches(spot: Spot, own: list[Operand]) -> Iterator[dict[str, str]]:
+    """Other names for some operands: of each pair those of the other letter, where all of them are known.
+
+    Not for axes of threads and workgroups: what asks for another one is launched otherwise.
+    """
+    texts = [operand.text for operand in own if operand.text.partition(".")[0] not in BUILTIN]
+    for one, other in dict.fromkeys((*_PAIRS, *_own_pairs(spot, texts))):
+        found = {text: switched(text, one, other) for text in texts}
+        found = {was: now for was, now in found.items() if was != now}
+        if found and all(now in spot.names for now in found.values()):
+            yield found
+
+
+def _own_pairs(spot: Spot, texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Words by which two names or more differ from others: Tile and Halo of kTileW, kTileH, kHaloW and kHaloH."""
+    pairs = Counter[tuple[str, str]]()
+    for text in dict.fromkeys(texts):
+        own = _parts(text)
+        for name in spot.names if len(own) > 1 else ():
+            theirs = _parts(name)
+            unlike = [(a.lower(), b.lower()) for a, b in zip(own, theirs, strict=False) if a != b]
+            if name != text and len(own) == len(theirs) and len(unlike) == 1:
+                pairs[unlike[0]] += 1
+    yield from (pair for pair, often in pairs.items() if often > 1 and min(map(len, pair)) > 1)
+
+
+@lru_cache(maxsize=4096)
+def _parts(name: str) -> tuple[str, ...]:
+    """Words of a name."""
+    return tuple(_WORDS.findall(name))
+
+
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|\W")
+
+
+def families(spot: Spot) -> Iterator[Rewrite]:
+    """All names of an expression at once: `ceil_div(p.n, BN)` for `ceil_div(p.m, BM)`."""
+    seen = set[tuple[int, ...]]()
+    nodes = sorted(spot.tree.walk(), key=lambda one: one.last - one.first)
+    for node in nodes:
+        own = [one for one in spot.scope.operands if node.first <= one.first < node.last]
+        own = [one for one in own if not spot.source.defines(one.last - 1) or "." in one.text]
+        key = tuple(one.first for one in own)
+        if len({one.text for one in own}) < 2 or key in seen or node.kind in ("index", "cast"):
+            continue
+        seen.add(key)
+        for names in switches(spot, own):
+            changed = [one for one in own if one.text in names]
+            if len(changed) > 1:
+                yield renamed(spot, changed, names)
+
+
+def enumerators(spot: Spot) -> Iterator[Rewrite]:
+    """Another one of the same enumeration: `Sign::Unsigned` for `Sign::Signed`, as a template's argument, too."""
+    tokens = spot.source.tokens
+    known = {one.name: one.constants for source in spot.others for one in enumerations(source) if one.name}
+    for i in spot.within:
+        scoped = i > 1 and tokens[i - 1].text == "::"
+        constants = known.get(tokens[i - 2].text, ()) if scoped else ()
+        if tokens[i].text in constants:
+            at = constants.index(tokens[i].text)
+            near = sorted(constants, key=lambda name: abs(constants.index(name) - at))
+            yield from (spot.replace(i, i + 1, name, "enumerators") for name in near[1:_MOST])
+
+
+_MOST = 5
+"""Of an enumeration, those beside it first."""

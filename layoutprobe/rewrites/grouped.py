@@ -1,0 +1,92 @@
+"""Expressions in other groups: brackets around any neighbours, and rows for columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from layoutprobe.rewrites.known import parameters
+from layoutprobe.rewrites.renames import renamed
+from layoutprobe.rewrites.spot import Rewrite, Spot
+from layoutprobe.source.scope import Operand
+from layoutprobe.source.tree import BINDING, JOINED, Node
+
+
+def transposed(spot: Spot) -> Iterator[Rewrite]:
+    """`k * n + i` for `i * w + k`: the other of the two is counted in rows of another length."""
+    handed = parameters(spot.source, spot.function)
+    sizes = [name for name, one in spot.names.items() if one.sort == "integer" and name in handed]
+    for node in spot.tree.walk():
+        plain = node.kind == "sum" and len(node.parts) == 2 and spot.operator(node, 1) == "+"
+        for line, rest in (node.parts, node.parts[::-1]) if plain else ():
+            if line.kind != "product" or len(line.parts) != 2 or spot.operator(line, 1) != "*":
+                continue
+            for row, pitch in (line.parts, line.parts[::-1]):
+                column = f"({spot.text(rest)})" if rest.kind == "sum" else spot.text(rest)
+                pitches = dict.fromkeys((spot.text(pitch), *sizes[:_PITCHES]))
+                first = spot.start(node)
+                for nth, size in enumerate(pitches):
+                    text = f"{column} * {size} + {spot.text(row)}"
+                    yield replace(spot.replace(first, node.last, text, "transposed"), rank=0.1 * nth)
+
+
+_PITCHES = 8
+
+
+def regrouped(spot: Spot) -> Iterator[Rewrite]:
+    """Brackets around neighbours that operators do not join so: `(a + b) * c` for `a + b * c`."""
+    source = spot.source
+    for tree in _flat(spot):
+        operands = list(_operands(tree))
+        if not 2 < len(operands) <= _MOST_OPERANDS:
+            continue
+        known = {(spot.start(node), node.last) for node in tree.walk()}
+        for size in range(2, min(len(operands), _LARGEST)):
+            for at in range(len(operands) - size + 1):
+                first, last = spot.start(operands[at]), operands[at + size - 1].last
+                if (first, last) not in known:
+                    text = f"({source.slice(first, last)})"
+                    yield replace(spot.replace(first, last, text, "regrouped"), rank=0.1 * (size - 2))
+
+
+_MOST_OPERANDS, _LARGEST = 12, 5
+
+
+def _flat(spot: Spot) -> Iterator[Node]:
+    """Expressions with operators, of which each is in no other one but by brackets."""
+    inside = set[int]()
+    for node in spot.tree.walk():
+        if node.kind in JOINED and id(node) not in inside:
+            yield node
+        if node.kind in BINDING:
+            inside.update(id(part) for part in node.parts if node.kind in JOINED)
+
+
+def _operands(node: Node) -> Iterator[Node]:
+    """What operators join in an expression, each once."""
+    for part in node.parts:
+        if part.kind in JOINED:
+            yield from _operands(part)
+        else:
+            yield part
+
+
+def guarded(spot: Spot) -> Iterator[Rewrite]:
+    """`((x) * (x))` for `x * x` and for `(x * x)`, where x is what a macro is given: that may be a sum."""
+    tokens, given = spot.source.tokens, {name for name, sort in spot.outer if not sort}
+    bare = [
+        i
+        for i in spot.within
+        if tokens[i].text in given
+        and not (tokens[i - 1].text == "(" and spot.source.partner.get(i - 1) == i + 1)
+        and tokens[i - 1].text not in (".", "->")
+    ]
+    names = list(dict.fromkeys(tokens[i].text for i in bare))
+    for chosen in dict.fromkeys((frozenset(names), *(frozenset((name,)) for name in names))):
+        places = [i for i in bare if tokens[i].text in chosen]
+        if places:
+            bracketed = {name: f"({name})" for name in chosen}
+            yield renamed(spot, [Operand(i, i + 1, tokens[i].text, "") for i in places], bracketed)
+    if given and spot.tree.kind in BINDING and spot.tree.last == spot.within.stop:
+        yield spot.replace(spot.tree.first, spot.tree.last, f"({spot.text(spot.tree)})", "guarded")

@@ -1,0 +1,52 @@
+"""What is known at a statement of what stands elsewhere in its file: names, parameters, values."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from layoutprobe.rewrites.spot import Spot
+from layoutprobe.source.declarations import declared_in
+from layoutprobe.source.expressions import function_around
+from layoutprobe.source.scope import BUILTIN
+from layoutprobe.source.statements import Source
+from layoutprobe.source.tree import TYPES, Node
+
+
+def known_here(spot: Spot, names: frozenset[str]) -> bool:
+    """Whether all words may be used in a statement: what is declared in another function may not."""
+    return all(
+        name in spot.heads or name in BUILTIN or name in TYPES or name not in _local(spot.source)
+        for name in names
+    )
+
+
+@lru_cache(maxsize=32)
+def _local(source: Source) -> frozenset[str]:
+    """Names that are declared somewhere in a file."""
+    return frozenset(source.tokens[i].text for i in declared_in(source))
+
+
+@lru_cache(maxsize=512)
+def start_of(source: Source, index: int) -> int:
+    """The first token of the function around another one."""
+    return function_around(source, index).start
+
+
+def is_value(source: Source, node: Node) -> bool:
+    """Whether an expression begins with no type, and holds no statement."""
+    first = source.tokens[node.first : node.last]
+    words_of = [token.text for token in first[:2] if token.text != "return"]
+    begins = bool(words_of) and words_of[0] not in TYPES
+    return begins and not any(source.is_block(i) for i in range(node.first, node.last))
+
+
+@lru_cache(maxsize=32)
+def parameters(source: Source, function: range) -> frozenset[str]:
+    """Names that stand in brackets where they are declared: parameters."""
+    tokens = source.tokens
+    inside = (
+        i
+        for i in declared_in(source)
+        if i in function and source.parent[i] >= 0 and tokens[source.parent[i]].text == "("
+    )
+    return frozenset(tokens[i].text for i in inside if tokens[i + 1].text in (",", ")"))

@@ -1,0 +1,123 @@
+"""Off by one: where counting begins at zero, and the last of n is n - 1."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
+
+from msgspec.structs import replace
+
+from layoutprobe.rewrites.spot import Rewrite, Spot
+from layoutprobe.source.expressions import callee
+from layoutprobe.source.statements import Source
+from layoutprobe.source.tree import BINDING, Node
+
+_SIDES = 2
+_CLAMPS = ("min", "max", "fminf", "std::min", "__min", "imin")
+
+
+def ones(spot: Spot) -> Iterator[Rewrite]:
+    """`n - 1 - i` for `n - i`, `min(i, n - 1)` for `min(i, n)`, `x[i - 1]` for `x[i]`; a bound one more or less."""
+    for node in spot.tree.walk():
+        differs = node.kind == "sum" and len(node.parts) == _SIDES and spot.operator(node, 1) == "-"
+        if node.kind == "sum" and spot.text(node.parts[-1]) == "1":  # `row + 1` for `row - 1`
+            sign = "+" if spot.operator(node, len(node.parts) - 1) == "-" else "-"
+            at = node.parts[-1].first - 1
+            yield replace(spot.replace(at, at + 1, sign, "ones"), rank=-0.2)
+        if node.kind in ("index", "sum"):
+            yield from _turned_round(spot, node)
+        if differs and spot.source.tokens[node.parts[1].first].kind == "name":
+            yield from (replace(one, rank=0.0) for one in _less(spot, node.parts[0], "+"))
+        elif node.kind == "call" and _name(spot, node) in _CLAMPS:
+            yield from (replace(one, rank=-0.3) for part in node.parts for one in _less(spot, part, ""))
+        elif node.kind == "comparison" and len(node.parts) == _SIDES:
+            yield from (replace(one, rank=0.6) for one in _less(spot, node.parts[1], "+"))
+        elif node.kind == "index":
+            yield from (replace(one, rank=0.9) for part in node.parts for one in _less(spot, part, "+"))
+
+
+def _turned_round(spot: Spot, node: Node) -> Iterator[Rewrite]:
+    """`x[tap]` for `x[taps - 1 - tap]`, and the reverse for the counter of a loop."""
+    parts = node.parts
+    signs = [spot.operator(node, n) for n in range(len(parts))] if node.kind == "sum" else []
+    for n in range(2, len(parts)):
+        if signs[n - 1 : n + 1] == ["-", "-"] and "1" in (spot.text(parts[n]), spot.text(parts[n - 1])):
+            name = next(one for one in (parts[n], parts[n - 1]) if spot.text(one) != "1")
+            new = spot.replace(parts[n - 2].first, parts[n].last, spot.text(name), "ones")
+            yield replace(new, rank=-0.6)
+    for part in parts:
+        found = re.search(rf"[;(\s]{re.escape(spot.text(part))} < ([\w.]+)\s*;", spot.body)
+        counts = found is not None and part.kind == "leaf" and spot.text(part).isidentifier()
+        if counts and found is not None and (node.kind == "index" or "+" in signs):
+            text = f"{found[1]} - 1 - {spot.text(part)}"
+            yield replace(spot.replace(part.first, part.last, text, "ones"), rank=0.1)
+
+
+def _less(spot: Spot, part: Node, more: str) -> Iterator[Rewrite]:
+    """An integer less one, or also one more; not of a number, as these have changes of their own."""
+    if spot.sorts(part) != {"integer"} or part.kind in ("comparison", "choice", "all", "any"):
+        return
+    if re.search(r"[-+]\s*1u?$|^\d+u?$", spot.text(part)):
+        return
+    loose = BINDING.get(part.kind, BINDING["sum"]) < BINDING["sum"]
+    for sign in f"-{more}":
+        if loose:
+            yield spot.replace(part.first, part.last, f"({spot.text(part)}) {sign} 1", "ones")
+        else:
+            yield spot.behind(part.last - 1, f" {sign} 1", "ones")
+
+
+def _name(spot: Spot, call: Node) -> str:
+    first = callee(spot.source, call.first)
+    return spot.source.slice(first, call.first) if first is not None else ""
+
+
+def quotients(spot: Spot) -> Iterator[Rewrite]:
+    """`lane % 32` for `lane / SLOTS`: the other part of a number, by what else is divided by; `word * 8 / n` for
+    `word / n`, where what is divided is counted in other units elsewhere."""
+    for node in spot.tree.walk():
+        if node.kind != "product" or len(node.parts) != _SIDES or spot.operator(node, 1) not in ("/", "%"):
+            continue
+        if spot.sorts(node.parts[0]) != {"integer"}:
+            continue
+        number, by = spot.text(node.parts[0]), spot.text(node.parts[1])
+        for nth, unit in enumerate(_units(spot, number)):
+            one = spot.behind(node.parts[0].last - 1, f" * {unit}", "quotients")
+            yield replace(one, rank=0.1 * nth - 0.4)
+        sign = spot.operator(node, 1)
+        signs = ("/", "%") if sign == "%" else ("%", "/")
+        for nth, other in enumerate(_divisors(spot, number, by)):
+            for late, new in enumerate(signs):
+                text = f"{spot.source.slice(spot.start(node), node.parts[0].last)} {new} {other}"
+                one = spot.replace(spot.start(node), node.last, text, "quotients")
+                yield replace(one, rank=0.15 * nth + 0.1 * late)
+
+
+def _units(spot: Spot, number: str) -> list[str]:
+    """By what a name is multiplied elsewhere in the function."""
+    if not number.isidentifier():
+        return []
+    found = re.findall(rf"(?<![\w.]){number}\s*\*\s*([A-Za-z_]\w*|\d+)\b(?![\w.(])", spot.body)
+    return [text for text in dict.fromkeys(found) if text in spot.names or text.isdecimal()][:_MOST]
+
+
+def _divisors(spot: Spot, number: str, by: str) -> list[str]:
+    """What numbers of the file are divided by: first those of the same one, then those that are used most."""
+    every = _divided(spot.source)
+    often = Counter(divisor for _, divisor in every)
+    own = [divisor for one, divisor in every if one == number]
+    texts = dict.fromkeys((*own, *(text for text, _ in often.most_common())))
+    return [text for text in texts if text != by and (text in spot.names or text.isdecimal())][:_MOST]
+
+
+@lru_cache(maxsize=32)
+def _divided(source: Source) -> list[tuple[str, str]]:
+    """Names that are divided, "" for anything else, and by which name or number."""
+    return re.findall(
+        r"(?:(?<![\w.])([A-Za-z_]\w*)|[\w)\]])\s*[/%]\s*([A-Za-z_][\w:]*|\d+)(?![\w.(])", source.text
+    )
+
+
+_MOST = 6

@@ -1,0 +1,121 @@
+"""A statement behind those that follow it, where one gives what another needs, or spoils it; or before a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from layoutprobe.rewrites.spot import Rewrite, Spot
+from layoutprobe.source.declarations import declared_in
+from layoutprobe.source.expressions import indent
+from layoutprobe.source.statements import Source, free_words
+from layoutprobe.source.tree import parse
+
+_MOST = 3
+"""Statements that one may be moved behind."""
+
+
+def orders(spot: Spot) -> Iterator[Rewrite]:
+    """`f = g(m); m = top;` for `m = top; f = g(m);`, and the reverse; what a loop declares, before it."""
+    source, here = spot.source, spot.within
+    if not _is_plain(source, here):
+        return
+    yield from _before_loop(source, here)
+    yield from _behind_loop(spot)
+    behind = list(_behind(source, here))
+    for nth in range(len(behind)):
+        yield from _moved(source, here, behind[: nth + 1], 0.3 * nth)
+    before = _before(source, here)
+    if before is not None:
+        yield from _moved(source, before, [here], 0.1)
+
+
+def _before_loop(source: Source, here: range) -> Iterator[Rewrite]:
+    """What is declared with a number in a loop, before that: it keeps what it has from one pass to the next."""
+    tokens, block = source.tokens, source.block_around(here.start)
+    begins = (
+        here.start + 2 < here.stop
+        and tokens[here.stop - 2].text == "="
+        and tokens[here.stop - 1].kind == "number"
+    )
+    opened = source.partner.get(block[0] - 1, 0) if block is not None and block[0] else 0
+    if begins and tokens[here.stop - 3].kind == "name" and opened and tokens[opened - 1].text == "for":
+        start, end = tokens[opened - 1].start, tokens[here.stop].end
+        loop = source.text[start : tokens[here.start].start].rstrip()
+        text = f"{source.slice(here.start, here.stop)};\n{indent(source, opened - 1)}{loop}"
+        yield replace(Rewrite(start, end, text, "orders"), rank=-0.2)
+
+
+def _behind_loop(spot: Spot) -> Iterator[Rewrite]:
+    """`sum += bias[i];` behind a loop, with what is asked before it: where it needs nothing that the loop alone
+    knows."""
+    source, here, asked, nth = spot.source, spot.within, "", 0
+    block = source.block_around(here.start) if spot.assignment(spot.tree) is not None else None
+    while block is not None and block[0] in spot.function and nth < _MOST:
+        opened = source.partner.get(block[0] - 1, 0)
+        head, close = source.tokens[opened - 1].text if opened else "", block[1]
+        if head == "if":
+            asked = f"{source.slice(opened - 1, block[0])} {asked}"
+        text = f"{asked}{source.slice(here.start, here.stop)};"
+        needed = free_words(text) & {name for name, *_ in spot.scope.ranges}
+        if head in ("for", "while") and needed <= spot.scope.at(close + 1).keys():
+            start, end = source.tokens[here.start].start, source.tokens[close].end
+            rest = source.text[source.tokens[here.stop].end : end].lstrip()
+            new = Rewrite(start, end, f"{rest}\n{indent(source, close)}{text}", "orders")
+            yield replace(new, rank=0.2 + 0.3 * nth)
+        block, nth = source.block_around(block[0]), nth + (head in ("for", "while"))
+
+
+def _moved(source: Source, one: range, others: list[range], rank: float) -> Iterator[Rewrite]:
+    """One statement behind others, where that makes a difference, and all names are known as before."""
+    declares = {source.tokens[i].text for i in one if i in declared_in(source)}
+    used = set[str]().union(*(free_words(source.slice(other.start, other.stop)) for other in others))
+    own = free_words(source.slice(one.start, one.stop))
+    given = set[str]().union(*(_assigned(source, other) for other in others))
+    if declares & used or not (_assigned(source, one) & used or given & own):
+        return
+    start, end = source.tokens[one.start].start, source.tokens[others[-1].stop].end
+    rest = source.text[source.tokens[others[0].start].start : end]
+    text = f"{rest}\n{indent(source, one.start)}{source.slice(one.start, one.stop)};"
+    yield replace(Rewrite(start, end, text, "orders"), rank=rank)
+
+
+def _assigned(source: Source, within: range) -> set[str]:
+    """Names that a statement gives values, or parts of what they name."""
+    tree = parse(source, within)
+    pieces = tree.parts if tree.kind == "list" else (tree,)
+    heads = [piece.parts[0] for piece in pieces if piece.kind == "assignment" and piece.parts]
+    found = {source.tokens[i].text for i in within if i in declared_in(source)}
+    plain = [head for head in heads if declared_in(source).isdisjoint(range(head.first, head.last))]
+    return found | {source.tokens[head.first].text for head in plain}
+
+
+def _is_plain(source: Source, within: range) -> bool:
+    """Whether a statement ends by itself, and holds no other one."""
+    tokens = source.tokens
+    ended = within.stop < len(tokens) and tokens[within.stop].text == ";"
+    return ended and bool(within) and not any(source.is_block(i) or tokens[i].text in _HEADS for i in within)
+
+
+_HEADS = ("for", "if", "while", "return", "else", "do", "case", "break", "continue", "using", "typedef")
+
+
+def _behind(source: Source, here: range) -> Iterator[range]:
+    """Plain statements that follow."""
+    for _ in range(_MOST):
+        first = here.stop + 1
+        if first >= len(source.tokens) or source.tokens[first].text in ("}", "{"):
+            return
+        here = source.around(first)
+        if not _is_plain(source, here):
+            return
+        yield here
+
+
+def _before(source: Source, here: range) -> range | None:
+    """The plain statement before."""
+    if here.start < 2 or source.tokens[here.start - 1].text != ";":
+        return None
+    found = source.around(here.start - 2)
+    return found if _is_plain(source, found) and found.stop == here.start - 1 else None

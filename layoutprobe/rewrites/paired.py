@@ -1,0 +1,125 @@
+"""Words that go together in neighbours, `value` and `index`; and a statement that lacks what goes with it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice, pairwise
+
+from layoutprobe.rewrites.omitted import added, ends
+from layoutprobe.rewrites.spot import Rewrite, Spot
+from layoutprobe.source.declarations import declared_in
+from layoutprobe.source.statements import Source, Token
+from layoutprobe.source.tree import ASSIGNMENTS, forest
+
+_MOST = 6
+"""Statements that may be lacking behind one."""
+_MOST_WORDS = 4
+"""By which two neighbours differ."""
+
+
+def paired(spot: Spot) -> Iterator[Rewrite]:
+    """`si[t] = q.i;` behind `sv[t] = q.v;`, as elsewhere `si[t] = b.i;` stands beside `sv[t] = b.v;`."""
+    found, own = spot.assignment(spot.tree), spot.within
+    if found is None or not ends(spot) or not declared_in(spot.source).isdisjoint(own):
+        return
+    target = found[1]
+    block = spot.source.block_around(own.start) or (0, len(spot.source.tokens))
+    beside = [one for one in spot.statements if block[0] < one.first < block[1]]
+    taken = {spot.text(known[1]) for one in beside if (known := spot.assignment(one)) is not None}
+    yield from islice(
+        (
+            added(spot, f"{spot.with_words(target.first, own.stop, names)};")
+            for names in _partners(spot, range(target.first, target.last), own)
+            if spot.with_words(target.first, target.last, names) not in taken
+        ),
+        _MOST,
+    )
+
+
+def ties(spot: Spot) -> Iterator[Rewrite]:
+    """`(a.v > b.v || (a.v == b.v && a.i < b.i))` for `a.v > b.v` or `a.v >= b.v`: the first of equal ones."""
+    for node in spot.tree.walk():
+        sign = spot.operator(node, 1) if node.kind == "comparison" and len(node.parts) == _SIDES else ""
+        if sign.rstrip("=") not in ("<", ">") or spot.source.tokens[spot.within.start].text == "for":
+            continue
+        one, other = (range(spot.start(part), part.last) for part in node.parts)
+        left, right = (spot.source.slice(part.start, part.stop) for part in (one, other))
+        words = [token.text for i in (*one, *other) if (token := spot.source.tokens[i]).kind == "name"]
+        for names in _for_words(spot, words):
+            mine, theirs = (spot.with_words(part.start, part.stop, names) for part in (one, other))
+            if mine != left and theirs != right and mine != theirs:
+                tie = f"({left} == {right} && {mine} < {theirs})"
+                text = f"({left} {sign.rstrip('=')} {right} || {tie})"
+                yield spot.replace(one.start, other.stop, text, "ties")
+
+
+_SIDES = 2
+
+
+def _for_words(spot: Spot, words: Sequence[str]) -> Iterator[dict[str, str]]:
+    """Words that go with some of these by one pair of neighbours, or by two."""
+    pairs = [{word: pair[word] for word in words if word in pair} for pair in _together(spot.source)]
+    known = list({tuple(pair.items()): pair for pair in pairs if pair}.values())[:_MOST]
+    yield from known
+    yield from ({**one, **other} for one in known for other in known if one.keys().isdisjoint(other))
+
+
+def _partners(spot: Spot, target: range, own: range) -> Iterator[dict[str, str]]:
+    """Other words for those of a statement, of which one is of what it assigns to; those first that change its value,
+    too."""
+    words = [token.text for token in spot.source.tokens[own.start : own.stop] if token.kind == "name"]
+    heads = {spot.source.tokens[i].text for i in target}
+    often = defaultdict[str, Counter[str]](Counter)
+    for pair in _together(spot.source):
+        for word, other in pair.items():
+            often[word][other] += other in spot.names or word not in spot.names
+    found = dict[tuple[tuple[str, str], ...], dict[str, str]]()
+    for pair in _together(spot.source):
+        names = {word: pair[word] for word in words if often[word][pair.get(word, "")]}
+        if heads.isdisjoint(names):
+            continue
+        others = set(words) - {*heads, *names, *spot.scope.outside}
+        rest = [word for word in words if word in others and any(often[word].values())]
+        filled = names | {word: often[word].most_common(1)[0][0] for word in rest}
+        for one in (filled, names) if heads >= names.keys() else (names, filled):
+            found.setdefault(tuple(one.items()), one)
+    yield from sorted(found.values(), key=lambda one: heads >= one.keys())
+
+
+@lru_cache(maxsize=32)
+def _together(source: Source) -> Sequence[Mapping[str, str]]:
+    """Of neighbours that are written alike, the words by which they differ; each pair both ways."""
+    found = list[dict[str, str]]()
+    for one, other in pairwise(forest(source, 0, len(source.tokens))):
+        if other.first == one.last + 1:
+            found.append(_of_statements(source, range(one.first, one.last), range(other.first, other.last)))
+    for i, token in enumerate(source.tokens):
+        if token.text in ("(", "{") and i in source.partner and not source.is_block(i):
+            for (a, b), (c, d) in pairwise(source.parts(i)):
+                found.append(_differ(source.tokens[a:b], source.tokens[c:d]))
+    both = ((names, {other: word for word, other in names.items()}) for names in found if names)
+    return [names for pair in both for names in pair]
+
+
+def _of_statements(source: Source, one: range, other: range) -> dict[str, str]:
+    """Of two that assign something; where their values are not alike, of what they assign to alone."""
+    equals = [
+        next((i for i in own if source.tokens[i].text in ASSIGNMENTS), own.stop) for own in (one, other)
+    ]
+    targets = _differ(source.tokens[one.start : equals[0]], source.tokens[other.start : equals[1]])
+    values = _differ(source.tokens[equals[0] : one.stop], source.tokens[equals[1] : other.stop])
+    return {**values, **targets} if targets else {}
+
+
+def _differ(one: Sequence[Token], other: Sequence[Token]) -> dict[str, str]:
+    """Words of a text for those of another one, where all else is the same; none where it is not."""
+    found = dict[str, str]()
+    for mine, theirs in zip(one, other, strict=True) if len(one) == len(other) else ():
+        if mine.text == theirs.text:
+            continue
+        words = mine.kind == theirs.kind == "name"
+        if not words or found.setdefault(mine.text, theirs.text) != theirs.text:
+            return {}
+    return found if len(found) <= _MOST_WORDS else {}

@@ -1,0 +1,236 @@
+"""A statement that may be changed, what it may use, and a text in place of another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
+
+from msgspec import Struct
+
+from layoutprobe.source.declarations import declarations, sort_of
+from layoutprobe.source.expressions import function_around
+from layoutprobe.source.scope import BUILTIN, Outer, Scope, idle, scope
+from layoutprobe.source.statements import Source
+from layoutprobe.source.tree import BINDING, Node, forest, parse
+
+
+class Rewrite(Struct, frozen=True):
+    """A text in place of another.
+
+    Attributes:
+        start, end: what it replaces in the source.
+        text: what comes there.
+        kind: name of the guess, see `registry.KINDS`.
+        rank: how unlikely it is among those that a statement is offered.
+    """
+
+    start: int
+    end: int
+    text: str
+    kind: str
+    rank: float = 0.0
+
+    def apply(self, text: str) -> str:
+        """The source with it."""
+        return text[: self.start] + self.text + text[self.end :]
+
+
+class Known(Struct, frozen=True):
+    """A name that a statement may use: its sort, see `Operand`, and how many tokens away its nearest use is."""
+
+    text: str
+    sort: str
+    far: float
+
+
+AXES = tuple(f"{name}.{axis}" for name in BUILTIN for axis in "xyz")
+_UNUSED = 1000.0
+_OWN = 100.0
+_ELSEWHERE = 150.0
+_HERE = 20.0
+"""How far what is never used is, a member of its own, what the function does not use, and what the statement uses for
+something else."""
+
+
+class Spot(Struct, frozen=True, dict=True):
+    """A statement that may be wrong.
+
+    Attributes:
+        source: the file.
+        within: its tokens.
+        others: all files of the kernel, for what calls look like elsewhere.
+        scalars: integers that the kernel is given, by name; those that are likely to be meant first.
+        axes: coordinates of threads and workgroups that are not always 0, and extents that are not always 1.
+        outer: what a body of a macro knows where it is used.
+        told: numbers of the kernel's launch and of pitches, which the source should know.
+        steps: what a reference has and the kernel seems not to have: an operator and a number.
+    """
+
+    source: Source
+    within: range
+    others: Sequence[Source]
+    scalars: Sequence[str] = ()
+    axes: Collection[str] = AXES
+    outer: Outer = ()
+    told: Sequence[int] = ()
+    steps: Sequence[str] = ()
+
+    def replace(self, first: int, last: int, text: str, kind: str) -> Rewrite:
+        """A text in place of tokens first to last - 1."""
+        tokens = self.source.tokens
+        return Rewrite(tokens[first].start, tokens[last - 1].end, text, kind)
+
+    def behind(self, index: int, text: str, kind: str) -> Rewrite:
+        """A text behind a token."""
+        end = self.source.tokens[index].end
+        return Rewrite(end, end, text, kind)
+
+    def text(self, node: Node) -> str:
+        """An expression as it is written."""
+        return self.source.slice(node.first, node.last)
+
+    def with_words(self, first: int, last: int, words: Mapping[str, str]) -> str:
+        """The text of tokens first to last - 1, with other words for some."""
+        tokens = self.source.tokens[first:last]
+        text, at = "", tokens[0].start if tokens else 0
+        for token in tokens:
+            text += self.source.text[at : token.start] + words.get(token.text, token.text)
+            at = token.end
+        return text
+
+    def start(self, node: Node) -> int:
+        """The first token of an expression, which may stand behind a `return`."""
+        return node.first + (
+            self.source.tokens[node.first].text in ("return", "else") and node.last > node.first + 1
+        )
+
+    def operator(self, node: Node, part: int) -> str:
+        """What stands before a part of an expression."""
+        return self.source.tokens[node.parts[part].first - 1].text if part else ""
+
+    def assignment(self, tree: Node) -> tuple[str, Node, Node] | None:
+        """The sign ("=", "+="...), the target and the value; None for what assigns nothing, or to several."""
+        if tree.kind != "assignment" or len(tree.parts) != _SIDES:
+            return None
+        target, value = tree.parts
+        return self.operator(tree, 1), target, value
+
+    @cached_property
+    def tree(self) -> Node:
+        """The statement's expressions."""
+        return parse(self.source, self.within)
+
+    @property
+    def pieces(self) -> Sequence[Node]:
+        """What stands between the commas of the statement, as several names are declared in one."""
+        return self.tree.parts if self.tree.kind == "list" else (self.tree,)
+
+    @property
+    def body(self) -> str:
+        """The text of the function around it."""
+        return self.source.slice(self.function.start, self.function.stop)
+
+    @cached_property
+    def function(self) -> range:
+        """Tokens of the function around it."""
+        return function_around(self.source, self.within.start)
+
+    @cached_property
+    def scope(self) -> Scope:
+        """What the function knows."""
+        return scope(self.source, self.function.start, self.function.stop, self.outer)
+
+    @cached_property
+    def names(self) -> Mapping[str, Known]:
+        """What may be used in the statement, those first that are near; with members of what the function uses."""
+        sorts, middle = self.scope.at(self.within.stop - 1), (self.within.start + self.within.stop) / 2
+        if self.source.tokens[self.within.start].text != "for":
+            before = self.scope.at(self.within.start)
+            sorts = {name: sort for name, sort in sorts.items() if name in before or name in self._parameters}
+        own = self.scope.own.keys()
+        outer = {
+            name: _HERE if not sort else _OWN + n for n, (name, sort) in enumerate(self.outer)
+        }  # of a macro
+        found = {
+            name: Known(name, sort, outer.get(name, _OWN if name in own else _UNUSED))
+            for name, sort in sorts.items()
+        }
+        for one in self.scope.operands:
+            head = self.source.tokens[one.first].text
+            if head in sorts or one.last > one.first + 1:
+                far = _HERE if one.first in self.within else abs(one.first - middle)
+                known = found.get(one.text)
+                if known is None or far < known.far:
+                    found[one.text] = Known(one.text, one.sort or (known.sort if known else ""), far)
+        for member in self._members(sorts):
+            found.setdefault(member.text, member)
+        return {one.text: one for one in sorted(found.values(), key=lambda one: one.far)}
+
+    @cached_property
+    def unused(self) -> frozenset[str]:
+        """Names that are known here and never used; and a member of what is known, where one alone is never used."""
+        members = idle(self.source)
+        behind = [name for name in self.names if not name.isidentifier() and _last(name) in members]
+        return self.scope.unused.union(behind if len(behind) == 1 else ())
+
+    @cached_property
+    def unknown(self) -> frozenset[str]:
+        """Names that the function declares, of which none is known in the statement."""
+        return frozenset(name for name, *_ in self.scope.ranges) - self.scope.at(self.within.stop - 1).keys()
+
+    @cached_property
+    def _parameters(self) -> frozenset[str]:
+        """Of a constructor, for what its members begin with."""
+        tokens, brackets = self.source.tokens, range(self.within.start, self.within.stop - 1)
+        if not any(tokens[i].text == ")" and tokens[i + 1].text == ":" for i in brackets):
+            return frozenset()
+        declared = (i for i, _ in declarations(self.source) if i in self.within)
+        return frozenset(tokens[i].text for i in declared if self.source.parent[i] in self.within)
+
+    def _members(self, sorts: Mapping[str, str]) -> Iterator[Known]:
+        """Members of structures that are known, and coordinates of threads and workgroups."""
+        for name, sort in sorts.items():
+            for member, its in self.scope.fields.get(sort, {}).items():
+                yield Known(f"{name}.{member}", its, _ELSEWHERE)
+        for head, tail in dict.fromkeys(
+            tuple(one.text.rsplit("::", 1)) for one in self.scope.operands if "::" in one.text
+        ):
+            for fields in self.scope.fields.values():
+                if tail in fields:
+                    yield from (Known(f"{head}::{member}", its, _ELSEWHERE) for member, its in fields.items())
+        heads = {one.text.split(".")[0] for one in self.scope.operands}
+        for name in heads.intersection(BUILTIN):
+            yield from (Known(axis, "integer", _ELSEWHERE) for axis in self.axes if axis.startswith(name))
+
+    def sorts(self, node: Node) -> set[str]:
+        """Of the names in an expression whose sort is known: "integer", "real"; elements of arrays have none."""
+        if node.kind in BINDING or node.kind == "group":
+            return set[str]().union(*(self.sorts(part) for part in node.parts))
+        casts = [part for part in node.parts if part.kind == "cast"]
+        if casts or any(part.kind == "call" for part in node.parts):
+            return {sort_of(self.source, casts[0].first + 1, casts[0].last - 1)} if casts else set()
+        found = {one.sort for one in self.scope.operands if node.first <= one.first < node.last}
+        return found if not node.parts else set()
+
+    @cached_property
+    def heads(self) -> frozenset[str]:
+        """Names that are known, without members."""
+        return frozenset(re.split(r"\.|->|::", name)[0] for name in self.names)
+
+    @cached_property
+    def elsewhere(self) -> Sequence[Node]:
+        """Statements of the file, as many as are read."""
+        return forest(self.source, 0, len(self.source.tokens))
+
+    @cached_property
+    def statements(self) -> Sequence[Node]:
+        """All statements of the function."""
+        return forest(self.source, self.function.start, self.function.stop)
+
+
+_SIDES = 2
+
+
+def _last(name: str) -> str:
+    return re.split(r"\.|->|::", name)[-1]
