@@ -31,8 +31,8 @@ Where they are not (sums in 16 bits), it runs on few small integers of both sign
 runs again on standard normal numbers (bytes: on all values), and each element may differ from the float64
 result by
   (K + 8) * 2^-23 * (|alpha| * |A| @ |B| + |beta * C|)  +  e * |C|  +  the smallest subnormal of C
-where e is half a unit in the last place of C. Where instructions that ran add up in 16 bits, these come on
-top, with u = 2^-11 for f16 and 2^-8 for bf16:
+where e is half a unit in the last place of C; 2^-52 stands for 2^-23 where C is f64 and nothing that ran computes
+in f32. Where instructions that ran add up in 16 bits, these come on top, with u = 2^-11 for f16 and 2^-8 for bf16:
   4 * u * (sqrt(K + 8) * |alpha| * sqrt(A*A @ B*B) + |beta * C| + |result|)
 Scales of the contract multiply these, bias and residual are added to |beta * C|; an activation makes them 1.2
 times as large, and 1e-5 * (1 + |C|) come on top; integer outputs may be the two nearest ones.

@@ -90,10 +90,10 @@ UNREAD_INPUT = Rule(
 )
 ROUNDED_SUM = Rule(
     f"numerics/{ROUNDED}",
-    "sums, or what is kept on the way, are rounded to 16 bits",
+    "sums, or what is kept on the way, are rounded to a narrower type",
     "The result is right up to the rounding of a type that is narrower than the accumulators; or than every "
     "argument, as that of a temporary or of LDS may be.",
-    "keep values in f32 until they are stored; or state a [tolerance], where that is meant",
+    "keep values in the type of the sums until they are stored; or state a [tolerance], where that is meant",
 )
 OTHER_STEP = Rule(
     "numerics/other-step",

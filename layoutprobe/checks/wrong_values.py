@@ -252,7 +252,7 @@ def _stored_as(c: Comparison, kind: str) -> str:
 def _converting(subject: Subject, kind: str) -> Place | None:
     """The last conversion to a type that ran; None where none did, as by shifts."""
     ran = [
-        inst for inst in executed(subject) if f"cvt_{kind}_f32" in inst.name or f"cvt_pk_{kind}" in inst.name
+        inst for inst in executed(subject) if f"cvt_{kind}_f" in inst.name or f"cvt_pk_{kind}" in inst.name
     ]
     return where(subject, ran[-1]) if ran else None
 

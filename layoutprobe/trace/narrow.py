@@ -36,10 +36,12 @@ class Arithmetic(Struct, frozen=True):
     Attributes:
         sums: float and integer types in which it adds up: results of matrix instructions, and 16-bit floats.
         once: 16-bit floats to which it rounds, and does not add up.
+        single: something is computed in f32: of an output in f64 that is not said by itself.
     """
 
     sums: tuple[str, ...]
     once: tuple[str, ...]
+    single: bool
 
 
 def passed_through(ran: Coverage) -> tuple[str, ...]:
@@ -51,12 +53,18 @@ def passed_through(ran: Coverage) -> tuple[str, ...]:
 
 
 def only_kept(ran: Coverage, declared: Collection[str]) -> tuple[str, ...]:
-    """16-bit floats that values are converted to, though nothing computes in them and no argument is `declared` so:
-    as where LDS or a temporary has another type than what is kept in it."""
+    """Floats of 16 bits, and f32 of f64, that values are converted to, though nothing computes in them and no
+    argument is `declared` so: as where LDS or a temporary has another type than what is kept in it."""
     names = [inst.name for inst in ran.insts]
-    kinds = {match[1] for name in names if (match := _CONVERSION.fullmatch(name))} - {*declared}
-    computes = [name for name in names if "_cvt_" not in name and "_mix" not in name]
-    return tuple(sorted(kind for kind in kinds if not any(_of(kind, name) for name in computes)))
+    kinds = {match[1] for name in names if (match := _CONVERSION.fullmatch(name))}
+    if any(name.startswith("v_cvt_f32_f64") for name in names):
+        kinds.add("f32")
+    return tuple(sorted(kind for kind in kinds - {*declared} if not _computes_in(kind, names)))
+
+
+def _computes_in(kind: str, names: Iterable[str]) -> bool:
+    """Whether one of these instructions does more with a type than to convert it."""
+    return any(_of(kind, name) for name in names if "_cvt_" not in name and "_mix" not in name)
 
 
 def _of(kind: str, name: str) -> bool:
@@ -79,7 +87,8 @@ def arithmetic(ran: Coverage) -> Arithmetic:
                 again = Kind.ATOMIC in inst.kind or _takes(inst, now)
                 (sums if again else once).add(found)
             now = _after(inst, now)
-    return Arithmetic(tuple(sorted(sums)), tuple(sorted(once - sums)))
+    single = _computes_in("f32", (inst.name for inst in ran.insts))
+    return Arithmetic(tuple(sorted(sums)), tuple(sorted(once - sums)), single)
 
 
 @cache

@@ -111,7 +111,8 @@ def product_beside(subject: Subject, contract: Gemm, recorded: Recorded) -> Comp
     given = subject.case.tolerance_of(contract.d)
     bound_in = partial(tolerated, product, expected, dtype, given=given, random=random)
     bound = bound_in(computed)
-    says = "" if given.given else widened((*computed.sums, *computed.once), contract.d, dtype)
+    kinds = dict.fromkeys((*computed.sums, *computed.once, *(("f32",) if computed.single else ())))
+    says = "" if given.given else widened(kinds, contract.d, dtype)
     own = bound_in(_without_narrower(computed, dtype)) if says else None
     if recorded.spec.inputs == "scaled" or unusual_of(
         recorded.spec.inputs
@@ -137,7 +138,7 @@ def _without_narrower(computed: Arithmetic, dtype: str) -> Arithmetic:
     sums, once = (
         tuple(k for k in kinds if not is_narrower(k, dtype)) for kinds in (computed.sums, computed.once)
     )
-    return Arithmetic(sums, once)
+    return Arithmetic(sums, once, computed.single and not is_narrower("f32", dtype))
 
 
 def _shared(subject: Subject, product: Product) -> Factored:
@@ -155,7 +156,7 @@ def looser(subject: Subject, c: Comparison, kind: str) -> Doubles | float | None
     if c.product is None or given.given:
         return None
     computed = computed_in(subject)
-    narrower = replace(computed, sums=(*computed.sums, kind))
+    narrower = replace(computed, sums=(*computed.sums, kind), single=computed.single or kind == "f32")
     return tolerated(c.product, c.expected, c.dtype, narrower, given, random=c.spec.inputs == "normal")
 
 

@@ -15,8 +15,8 @@ from layoutprobe.trace.narrow import Arithmetic
 
 Doubles = NDArray[np.float64]
 
-_F32 = 2.0**-23
-"""Twice the unit roundoff of f32: matrix units may truncate."""
+_F32, _F64 = 2.0**-23, 2.0**-52
+"""Twice the unit roundoff of a type: matrix units may truncate."""
 _SPREAD = 4.0
 """Standard deviations that the sum of many roundings may be away from zero. One of them is less than half
 of the estimate below, so that no element of a large matrix reaches it."""
@@ -65,9 +65,10 @@ def tolerated(
     kinds = computed.sums
     output = element_type(dtype)
     steps = product.a.shape[-1] + 8
+    own = _F64 if dtype == "f64" and not computed.single else _F32
     if not output.is_float:
-        return np.asarray(0.5 + (steps * _F32 * (terms + added) if product.steps else 0.0))
-    error = steps * _F32 * (terms + added) + half_ulp(dtype) * np.abs(expected) + output.smallest
+        return np.asarray(0.5 + (steps * own * (terms + added) if product.steps else 0.0))
+    error = steps * own * (terms + added) + half_ulp(dtype) * np.abs(expected) + output.smallest
     if any(step.kind == ACTIVATE for step in product.steps):
         error = _STEEPEST * error + _COMPUTED * (1 + np.abs(expected))
     if computed.once:  # terms before they are added up, or their sum

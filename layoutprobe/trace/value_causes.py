@@ -25,7 +25,8 @@ from layoutprobe.trace.values import changed_operand, idle_element, path_of
 CHANGED = "changed-operand"
 MISPLACED = "misplaced-addend"
 ROUNDED = "rounded-sum"
-NARROW = ("f16", "bf16")
+NARROWED = {"f16": "f32", "bf16": "f32", "f32": "f64"}
+"""Type that values are rounded to on their way -> the one in which they are added up."""
 
 
 class ValueCause(Struct, frozen=True):
@@ -103,12 +104,12 @@ def _misplaced(subject: Subject, c: Comparison) -> ValueCause | None:
 
 
 def _rounded(subject: Subject, c: Comparison) -> ValueCause | None:
-    """Sums that would be right if they were added up in 16 bits, and a conversion to 16 bits that ran."""
-    for kind in NARROW:
+    """Sums that would be right if they were added up in a narrower type, and a conversion to it that ran."""
+    for kind, wider in NARROWED.items():
         conversions = [
             inst
             for inst in executed(subject)
-            if inst.name.startswith("v_cvt") and f"_{kind}_f32" in inst.name
+            if inst.name.startswith("v_cvt") and f"_{kind}_{wider}" in inst.name
         ]
         bound = looser(subject, c, kind)
         if not conversions or kind == c.dtype or bound is None:
@@ -116,6 +117,6 @@ def _rounded(subject: Subject, c: Comparison) -> ValueCause | None:
         with np.errstate(invalid="ignore"):
             near = np.abs(c.observed - c.expected) <= bound
         if near[np.isfinite(c.expected)].all():
-            says = f"off by what rounding to {kind} on the way explains: partial sums are converted to {kind}"
+            says = f"off by what rounding to {kind} on the way explains: values are converted to {kind}"
             return ValueCause(ROUNDED, says, where(subject, conversions[0]))
     return None

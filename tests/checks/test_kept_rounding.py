@@ -85,3 +85,64 @@ def test_f32_throughout_holds_without_a_word(tmp_path: Path) -> None:
     found = verdict(tmp_path, TURNED)
     assert found.exit_code == 0
     assert not any(result.reserved for result in found.results)
+
+
+DOUBLES = Style(
+    HEAD
+    + """extern "C" __global__ void dgemm(const double* A, const double* B, double* C, int M, int N, int K) {
+  __shared__ double a[16][17], b[16][17];
+  const int x = threadIdx.x, y = threadIdx.y, col = blockIdx.x * 16 + x, row = blockIdx.y * 16 + y;
+  double sum = 0;
+  for (int k = 0; k < K; k += 16) {
+    a[y][x] = row < M && k + x < K ? A[row * K + k + x] : 0.0;
+    b[y][x] = k + y < K && col < N ? B[(k + y) * N + col] : 0.0;
+    __syncthreads();
+    for (int i = 0; i < 16; ++i) sum += a[y][i] * b[i][x];
+    __syncthreads();
+  }
+  if (row < M && col < N) C[row * N + col] = sum;
+}
+""",
+    """block = [16, 16]
+grid = ["(N + 15) / 16", "(M + 15) / 16"]
+sizes = [{ M = 19, N = 35, K = 24 }, { M = 32, N = 16, K = 32 }]
+contract = { kind = "gemm" }
+argument = [
+  { name = "A", role = "in", dtype = "f64", shape = ["M", "K"], matrix = "A" },
+  { name = "B", role = "in", dtype = "f64", shape = ["K", "N"], matrix = "B" },
+  { name = "C", role = "out", dtype = "f64", shape = ["M", "N"], matrix = "C" },
+  { name = "M", role = "scalar", dtype = "i32", value = "M" },
+  { name = "N", role = "scalar", dtype = "i32", value = "N" },
+  { name = "K", role = "scalar", dtype = "i32", value = "K" },
+]""",
+    "",
+)
+
+
+def test_f64_that_goes_through_f32_is_wrong(tmp_path: Path) -> None:
+    found = verdict(
+        tmp_path,
+        DOUBLES,
+        (("__shared__ double a[16][17], b", "__shared__ double a[16][17]; __shared__ float b"),),
+    )
+    (finding,) = found.findings
+    assert finding.rule.id == "numerics/rounded-sum"
+    assert "converted to f32" in finding.what
+    assert finding.place.source is not None
+    assert "b[y][x] =" in found_line(tmp_path, finding.place.source.line)
+
+
+def test_f64_may_be_computed_in_f32_where_an_instruction_says_so(tmp_path: Path) -> None:
+    found = verdict(
+        tmp_path, DOUBLES, (("sum += a[y][i] * b[i][x]", "sum += (float)a[y][i] * (float)b[i][x]"),)
+    )
+    assert found.exit_code == 0, found.findings
+    assert any(
+        "C (f64) is computed with arithmetic in f32" in one
+        for result in found.results
+        for one in result.reserved
+    )
+
+
+def test_f64_is_judged_as_f64(tmp_path: Path) -> None:
+    assert verdict(tmp_path, DOUBLES).exit_code == 0

@@ -165,7 +165,7 @@ NAMED = {
     "sums in f16": Named(
         ("a, b, acc);", "a, b, acc); for (int v = 0; v < 8; ++v) acc[v] = (_Float16)acc[v];"),
         "numerics/rounded-sum",
-        "partial sums are converted to f16",
+        "values are converted to f16",
         MULTIPLY,
     ),
     "batches of B as those of A": Named(
