@@ -129,6 +129,22 @@ def _options(case: KernelCase, target: str) -> HipOptions:
     }
 
 
+def precompiled(case: KernelCase, target: str, headers: Path, output: Path) -> tuple[str, ...]:
+    """Flags with which a kernel takes the headers that it begins with as they are compiled here.
+
+    Args:
+        case, target: the kernel.
+        headers: a file that includes them, and nothing else.
+        output: where they go.
+
+    Raises:
+        ToolchainError: they do not compile by themselves.
+    """
+    from layoutprobe.toolchain.compile import precompiled as compile_headers
+
+    return compile_headers(headers, output, **_options(case, target))
+
+
 def files_of(case: KernelCase) -> list[Path]:
     """The files that a kernel is made of, as far as is known: what its compiler read last time, and its reference.
 

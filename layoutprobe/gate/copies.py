@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 import layoutprobe
 from layoutprobe.errors import ProbeError
-from layoutprobe.gate.build import Built, build, files_of
+from layoutprobe.gate.build import Built, build, files_of, precompiled
 from layoutprobe.gate.excerpts import MOST_BYTES, in_tree
 from layoutprobe.manifest.files import ASSEMBLY
 from layoutprobe.manifest.model import KernelCase
@@ -33,7 +33,10 @@ class SourceCopy:
     Attributes:
         original: the kernel.
         case: the same, compiled from the copy.
+        headers: flags for `quick`, with which headers are not read again each time.
     """
+
+    headers: tuple[str, ...] = ()
 
     def __init__(self, case: KernelCase, target: str, folder: Path) -> None:
         """Make a copy in a folder."""
@@ -73,7 +76,29 @@ class SourceCopy:
         Raises:
             ProbeError: see `build`.
         """
-        return build(_with_flags(self.case, (_QUICK, *flags)), self._target)
+        return build(_with_flags(self.case, (_QUICK, *self.headers, *flags)), self._target)
+
+    def precompiled(self, digest: str) -> tuple[str, ...]:
+        """`headers`, where the source begins with some that are not the user's, and compiles with them to the same
+        code as without: they are most of what a compiler reads. No flags otherwise.
+
+        Args:
+            digest: of what `quick` compiles to.
+        """
+        names = list(_first_included(self.texts.get(self.original.file.resolve(), "")))
+        own = {file.name for file in self.files}
+        if not names or any(name.rpartition("/")[2] in own for name in names):
+            return ()
+        source = self._folder / "layoutprobe-headers.hip"
+        source.write_text("".join(f"#include <{name}>\n" for name in names))
+        try:
+            case = _with_flags(self.case, (_QUICK,))
+            self.headers = precompiled(case, self._target, source, source.with_suffix(".pch"))
+            if self.quick().toolchain["code_object"] != digest:
+                self.headers = ()
+        except ProbeError:
+            self.headers = ()
+        return self.headers
 
     def _copied(self, case: KernelCase) -> KernelCase:
         """A kernel as it is compiled from the copy; with those of the same file that are launched before it."""
@@ -107,6 +132,18 @@ def _with_flags(case: KernelCase, flags: Sequence[str]) -> KernelCase:
 
 
 _INCLUDE = re.compile(rb"""^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]{1,400})[">]""", re.MULTILINE)
+
+
+_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+_ONE_MORE = re.compile(r"\s*#[ \t]*include[ \t]*<([^>\n]{1,400})>[ \t]*\r?(?:\n|$)")
+
+
+def _first_included(text: str) -> Iterator[str]:
+    """Headers in angle brackets that a file begins with, before anything that they might depend on."""
+    rest, at = _COMMENT.sub(" ", text), 0
+    while (found := _ONE_MORE.match(rest, at)) is not None:
+        yield found[1]
+        at = found.end()
 
 
 def _own(case: KernelCase, read: Collection[Path]) -> list[Path]:

@@ -26,7 +26,7 @@ class Held(Struct, frozen=True):
         longer: some wave has several times as much to do with it.
         idle: what is loaded or stored in some line as it is, is there no more.
         more: all waves together have more to do with it than in the kernel as it is.
-        unswizzled: a XOR of the source is none with it.
+        plainer: a XOR of the source, or a term of a constant, is none with it.
         in_loop: it is of the head of a loop.
         work: instructions that all waves execute with it, together.
         longest: those of the wave that executes most.
@@ -37,7 +37,7 @@ class Held(Struct, frozen=True):
     longer: bool = False
     idle: bool = False
     more: bool = False
-    unswizzled: bool = False
+    plainer: bool = False
     in_loop: bool = False
     work: int = 0
     longest: int = 0
@@ -57,11 +57,11 @@ class Held(Struct, frozen=True):
     def is_doubtful(self, case: KernelCase) -> bool:
         """Whether it brings a number that is an extent at some size, and may hold for it alone; makes a wave or other
         code do what others should; has a loop go further, as more passes may do what is left out; or takes a swizzle
-        away from one side, where the other one lacks it."""
+        or a padding away from one side, where the other one lacks it."""
         if (
             self.longer
             or self.idle
-            or self.unswizzled
+            or self.plainer
             or (self.in_loop and self.edit.rewrite.text.lstrip().startswith("+"))
         ):
             return True
@@ -117,6 +117,19 @@ def leaves_out(edit: SourceEdit, text: str, usual: Ran, changed: Ran) -> bool:
     return not before <= {tuple(moved(*line) for line in path) for path in changed.lines}
 
 
+def is_padding(head: str, old: str, new: str) -> bool:
+    """Whether a change takes a term away from a constant, as `+ 8` from the length of a row in LDS.
+
+    Args:
+        head: what its line begins with.
+        old, new: what is replaced, and by what.
+    """
+    constant = re.match(
+        r"#\s*define\b|(?:static |inline |const |__shared__ )*constexpr\b|static const\b|enum\b", head
+    )
+    return constant is not None and re.fullmatch(r"\s*\+\s*\w+\s*", old) is not None and not new.strip()
+
+
 _OF_NUMBERS = ("steps", "told")
 """Kinds of changes that bring a number which something else than the source has told."""
 _SMALL = 4
@@ -143,6 +156,7 @@ def likeliest(found: Sequence[Held], case: KernelCase, usual: Work | None) -> li
             one.longest > _ALONE * shared,
             one.work > MORE * least,
             _is_for_a_name(one, held),
+            _is_around_another(one, held),
             one.edit.rank,
         ),
     )
@@ -157,6 +171,20 @@ def _is_for_a_name(one: Held, held: Sequence[Held]) -> bool:
         if other.edit.file == edit.file and other.edit.rewrite.kind not in _OF_NUMBERS
     )
     return edit.rewrite.kind in _OF_NUMBERS and any(abs(away) < _BESIDE for away in beside)
+
+
+def _is_around_another(one: Held, held: Sequence[Held]) -> bool:
+    """Whether it does at several places at once what is enough at one of them."""
+    mine = one.edit.rewrite
+    alike = (other.edit.rewrite for other in held if other.edit.file == one.edit.file)
+    return any(
+        rewrite.kind == mine.kind
+        and mine.start <= rewrite.start
+        and rewrite.end <= mine.end
+        and rewrite.end - rewrite.start < mine.end - mine.start
+        and rewrite.text in mine.text
+        for rewrite in alike
+    )
 
 
 _BESIDE = 80

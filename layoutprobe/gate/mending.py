@@ -31,7 +31,7 @@ from layoutprobe.engine.registry import busy_engine, make_engine
 from layoutprobe.errors import ProbeError
 from layoutprobe.gate.build import Built
 from layoutprobe.gate.copies import LINES, SourceCopy
-from layoutprobe.gate.holding import MORE, Held, Ran, leaves_out, likeliest
+from layoutprobe.gate.holding import MORE, Held, Ran, is_padding, leaves_out, likeliest
 from layoutprobe.gate.source_edits import SourceEdit, SourceEdits
 from layoutprobe.gate.tally import Tally
 from layoutprobe.gate.trying import BEFORE, Before, Change, Mended, Trials
@@ -50,10 +50,10 @@ MOST = 3000
 """Changes that `--suggest` tries for a kernel."""
 COST = 90_000_000
 """What changes that are tried with every red kernel may cost together, about a microsecond of a processor each."""
-_COMPILED, _REFUSED, _DECODED, _CHECKED, _JUDGED = 250_000, 200_000, 100, 600_000, 3_000_000
+_COMPILED, _REFUSED, _DECODED, _CHECKED, _JUDGED = 190_000, 110_000, 100, 600_000, 3_000_000
 """What it costs to compile a change, to have it refused, to decode an instruction, to apply a check once, and to
 judge a change whole."""
-_PROGRAM, _VARIANT, _OF_CODE = 600_000, 5_000, 30
+_PROGRAM, _VARIANT, _OF_CODE = 500_000, 5_000, 27
 """What it costs to compile many changes as one program, each of them, and each byte of the code that they become."""
 _USUAL = 4
 """Rounds of a program that are in its price."""
@@ -126,7 +126,11 @@ class Mender:
         with nothing_kept():
             if not copies[0].compiles_alike(self._toolchain):
                 return False
-            self._objects.add(copies[0].quick().toolchain["code_object"])
+            digest = copies[0].quick().toolchain["code_object"]
+            headers = copies[0].precompiled(digest)
+        for copy in copies:
+            copy.headers = headers
+        self._objects.add(digest)
         self._copies = copies
         for copy in copies:
             self._free.put(copy)
@@ -261,7 +265,7 @@ class Mender:
             edit,
             verdict.unlisted,
             in_loop=head.startswith(("for", "while")),
-            unswizzled="^" in old and "^" not in new,
+            plainer=("^" in old and "^" not in new) or is_padding(head, old, new),
         )
         if trials is None:
             return held

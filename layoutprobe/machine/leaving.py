@@ -3,7 +3,8 @@ tell those in which a wave waits for others."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from layoutprobe.isa.indexing import picks_registers
 from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, SCC, VGPR0, Inst
@@ -24,21 +25,38 @@ def left_by(flow: Flow, body: frozenset[int], loads: frozenset[int]) -> bool:
     """Whether what one of these instructions fetched decides if a loop goes on.
 
     `body`: the loop's blocks; `loads`: PCs. Values are followed from register to register, round and round until
-    nothing is added.
+    nothing is added. Sets of registers are integers here, a bit a register: programs of many changes have hundreds
+    of loops.
     """
-    entering: dict[int, frozenset[int]] = dict.fromkeys(body, frozenset())
+    steps = _steps(flow)
+    entering: dict[int, int] = dict.fromkeys(body, 0)
     pending = set(body)
     while pending:
         pc = pending.pop()
-        loaded = _behind(flow.blocks[pc], entering[pc], loads)
+        loaded = entering[pc]
+        for at, read, written in steps[pc]:
+            loaded = loaded | written if at in loads or loaded & read else loaded & ~written
         condition = CONDITIONS.get(flow.blocks[pc][-1].name)
-        if condition is not None and condition[0] in loaded and not body.issuperset(flow.nexts[pc]):
+        if condition is not None and loaded >> condition[0] & 1 and not body.issuperset(flow.nexts[pc]):
             return True
         for following in body.intersection(flow.nexts[pc]):
-            if not loaded <= entering[following]:
+            if loaded & ~entering[following]:
                 entering[following] |= loaded
                 pending.add(following)
     return False
+
+
+@lru_cache(maxsize=4)
+def _steps(flow: Flow) -> Mapping[int, Sequence[tuple[int, int, int]]]:
+    """Of each instruction of a block its PC, and the registers that it reads and writes, a bit each."""
+    return {
+        pc: [(inst.pc, _bits(_read(inst)), _bits(_written(inst))) for inst in block]
+        for pc, block in flow.blocks.items()
+    }
+
+
+def _bits(registers: Iterable[int]) -> int:
+    return sum(1 << register for register in registers)
 
 
 def same_place(flow: Flow, body: frozenset[int]) -> frozenset[int]:
@@ -114,17 +132,6 @@ def _is_plain(inst: Inst) -> bool:
         and any(stem in inst.name for stem in _PLAIN)
         and not any("dpp" in name for name in inst.mods)
     )
-
-
-def _behind(block: Sequence[Inst], loaded: frozenset[int], loads: frozenset[int]) -> frozenset[int]:
-    """The registers that hold what was loaded, or was made of it, behind a block."""
-    now = set(loaded)
-    for inst in block:
-        if inst.pc in loads or not now.isdisjoint(_read(inst)):
-            now |= _written(inst)
-        else:
-            now -= _written(inst)
-    return frozenset(now)
 
 
 def _read(inst: Inst) -> set[int]:

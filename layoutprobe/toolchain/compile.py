@@ -100,6 +100,25 @@ def compile_hip(source: Path, **options: Unpack[HipOptions]) -> Compiled:
     return richer.cached() or richer.compile()
 
 
+def precompiled(headers_of: Path, output: Path, **options: Unpack[HipOptions]) -> tuple[str, ...]:
+    """Compile headers once for many sources that begin with them, and options that are the same.
+
+    Args:
+        headers_of: a source of nothing but #include lines.
+        output: where they go.
+        options: as for `compile_hip`.
+
+    Returns:
+        flags with which a source takes them from there.
+
+    Raises:
+        UsageError, ToolchainError: as for `compile_hip`.
+    """
+    job = _job(headers_of, options)
+    job.precompile(output)
+    return "-Xclang", "-include-pch", "-Xclang", str(output)
+
+
 def files_read(source: Path, **options: Unpack[HipOptions]) -> list[Path]:
     """The files that `compile_hip` read when it last compiled this; none where it never did.
 
@@ -246,6 +265,10 @@ class _Job(Struct, frozen=True):
         self._remember(compiled, inputs, before)
         return compiled
 
+    def precompile(self, output: Path) -> None:
+        with _scratch() as folder:
+            self._clang(output, folder / "inputs.d", (*_WITHOUT_ROCM, "-Xclang", "-emit-pch"))
+
     def _translate(self, output: Path, listing: Path) -> None:
         """Source to assembly, and the list of files that were read.
 
@@ -281,6 +304,8 @@ class _Job(Struct, frozen=True):
         _run("clang", (*self.compiler.command, *arguments), self.source.name, self.source.parent)
 
     def _remember(self, compiled: Compiled, inputs: list[str], before: bytes) -> None:
+        if not cache.keeps():  # to digest all inputs takes time, too
+            return
         try:
             if _read(self.source) == before:  # edited meanwhile: which of the two was compiled?
                 cache.store(self._command_key(), json.dumps(inputs).encode())

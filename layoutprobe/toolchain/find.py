@@ -54,8 +54,19 @@ def find_compiler(named: str | None = None, *, target: str | None = None) -> Com
             list of what was looked at.
     """
     named = named or os.environ.get(ENVIRONMENT) or None
-    if named is not None:
-        return _named(named, target)
+    if cache.keeps():
+        _found.clear()
+    if (named, target) not in _found:
+        _found[named, target] = _named(named, target) if named is not None else _best(target)
+    return _found[named, target]
+
+
+_found: dict[tuple[str | None, str | None], Compiler] = {}
+"""What was asked for -> the compiler, while nothing is kept: hundreds of sources are compiled for a kernel then, and
+to look through all folders takes a tenth of each compilation."""
+
+
+def _best(target: str | None) -> Compiler:
     rejected = []
     for kind, path in candidates():
         compiler, problem = probe(kind, path, target)

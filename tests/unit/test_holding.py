@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
-from layoutprobe.gate.holding import Held, likeliest
+from layoutprobe.gate.holding import Held, is_padding, likeliest
 from layoutprobe.gate.source_edits import SourceEdit
 from layoutprobe.manifest.model import KernelCase
 from layoutprobe.observe.work import Work
@@ -28,11 +28,12 @@ def held(
     rank: float = 0.0,
     kind: str = "names",
     start: int = 0,
-    unswizzled: bool = False,
+    length: int = 1,
+    plainer: bool = False,
 ) -> Held:
-    edit = SourceEdit(Path("kernel.hip"), Rewrite(start, start + 1, text, kind), rank, FINDING)
+    edit = SourceEdit(Path("kernel.hip"), Rewrite(start, start + length, text, kind), rank, FINDING)
     none = tuple(cast("Unlisted", None) for _ in range(unlisted))
-    return Held(edit, none, longer, work=work, longest=longest, unswizzled=unswizzled)
+    return Held(edit, none, longer, work=work, longest=longest, plainer=plainer)
 
 
 def leading(*found: Held, usual: Work | None = None) -> list[str]:
@@ -83,10 +84,25 @@ def test_a_name_comes_before_its_number_in_one_statement() -> None:
 
 def test_a_swizzle_that_is_taken_away_is_doubted() -> None:
     """Where one side lacks it, the other one is right without it, too."""
-    assert leading(held("", 1000, unswizzled=True), held("^ row", 1000, rank=4.0)) == ["^ row"]
+    assert leading(held("", 1000, plainer=True), held("^ row", 1000, rank=4.0)) == ["^ row"]
 
 
 def test_others_are_looked_for_longer_where_one_may_be_beaten() -> None:
     assert held("- 1", 1000, kind="steps").may_be_beaten
     assert held("n", 1000, unlisted=1).may_be_beaten
     assert not held("n", 1000).may_be_beaten
+
+
+def test_one_place_comes_before_several_of_which_it_is_one() -> None:
+    every = held("(true, w, true", 1000, kind="words", length=16, rank=1.0)
+    one = held("true", 1000, kind="words", start=11, length=5, rank=2.0)
+    assert leading(every, one) == ["true", "(true, w, true"]
+    elsewhere = held("true", 1000, kind="words", start=80, length=5, rank=2.0)
+    assert leading(every, elsewhere) == ["(true, w, true", "true"]
+
+
+def test_a_padding_is_a_term_of_a_constant() -> None:
+    assert is_padding("#define ROW (TILE_K + 4)", " + 4", "")
+    assert is_padding("static constexpr int row = tile_k + PAD;", "+ PAD", "")
+    assert not is_padding("const int at = row * pitch + 4;", " + 4", "")
+    assert not is_padding("#define ROW (TILE_K + 4)", "4", "8")
