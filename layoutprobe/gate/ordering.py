@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import islice
+from pathlib import Path
 
 from layoutprobe.gate.holding import Held
 from layoutprobe.gate.mending import Mender
@@ -24,10 +25,10 @@ _BUFFERS, _RINGS, _MOVED, _BARRIERS, _OUTSIDE = 8, 2, 6, 10, 3
 
 def ordering(mender: Mender, race: Finding) -> list[Held]:
     """The first barrier with which every check holds, of the likeliest alone; or one that stands outside of a block
-    around it, where that is enough: a pass of an inner loop needs none then. With it one of the function that may
-    as well be moved there. Before that, where a buffer is filled that is in use, the other one; one more in a ring
-    that is filled as far ahead as it is long; an atomic addition, where one statement reads and writes. Nothing where
-    none of these holds.
+    around it, or behind a call of the function that it is in, where that is enough: a pass of an inner loop needs
+    none then. With it one of the function that may as well be moved there, or elsewhere. Before that, where one is
+    filled that is in use, the other buffer; one more in a ring that is filled as far ahead as it is long; an atomic
+    addition, where one statement reads and writes. Nothing where none of these holds.
 
     Args:
         mender: of the kernel.
@@ -59,8 +60,9 @@ def ordering(mender: Mender, race: Finding) -> list[Held]:
     source = edits.sources[inner[0].edit.file]
     found = first_of(_outside(source, inner[0].edit, barriers)[:_OUTSIDE]) or inner
     found = first_of(_behind_calls(edits, found[0].edit, barriers)[:_OUTSIDE]) or found
+    found = first_of(_in_callers(edits, found[0].edit, barriers)[:_OUTSIDE]) or found
     there = [edit for edit in moved if _goes_to(source.text, edit, found[0].edit)]
-    return found + first_of(there[:1])
+    return found + first_of(there[:1] or moved[:_MOVED])
 
 
 def _turns(text: str, edit: SourceEdit) -> bool:
@@ -90,18 +92,7 @@ def _comes_first(edits: SourceEdits, edit: SourceEdit, race: Finding) -> bool:
 def _behind_calls(edits: SourceEdits, added: SourceEdit, barriers: Sequence[SourceEdit]) -> list[SourceEdit]:
     """Barriers behind calls of the function in which one would end a race, where another call of it has one: it was
     left out there."""
-    source = edits.sources[added.file]
-    at = next((i for i, token in enumerate(source.tokens) if token.end >= added.rewrite.start), 0)
-    heads = (i for i in function_around(source, at) if source.tokens[i].text == "(" and i in source.partner)
-    head = next((i for i in heads if source.is_block(source.partner[i] + 1)), 0)
-    calls = [
-        (file, one.tokens[close].end)
-        for file, one in edits.sources.items()
-        for name, opened in one.calls(range(len(one.tokens)))
-        if head and name == source.tokens[head - 1].text
-        for close in [one.partner[opened] + 1]
-        if one.tokens[close].text == ";"
-    ]
+    calls = _calls_of(edits, added)
     behind = {call: edits.sources[call[0]].text[call[1] :].lstrip() for call in calls}
     alone = [call for call in calls if not behind[call].startswith(BARRIER)]
     if len(alone) == len(calls):
@@ -113,6 +104,46 @@ def _behind_calls(edits: SourceEdits, added: SourceEdit, barriers: Sequence[Sour
         if edit.file == file
         and not edits.sources[file].text[slice(*sorted((end, edit.rewrite.start)))].strip()
     ]
+
+
+def _in_callers(edits: SourceEdits, added: SourceEdit, barriers: Sequence[SourceEdit]) -> list[SourceEdit]:
+    """Barriers behind calls of the function in which one would end a race, and behind the blocks around them, the
+    outermost first: a helper that loads a fragment is called many times in a pass."""
+    found = list[tuple[int, SourceEdit]]()
+    for file, end in _calls_of(edits, added):
+        source = edits.sources[file]
+        around = source.blocks_at(end)
+        found += [
+            (len(blocks), edit)
+            for edit in barriers
+            if edit.file == file
+            and edit.rewrite.start >= end
+            and (blocks := source.blocks_at(edit.rewrite.start)) <= around
+            and len(blocks) > 1
+        ]
+    return [edit for _, edit in sorted(found, key=lambda one: one[0])]
+
+
+def _calls_of(edits: SourceEdits, added: SourceEdit) -> list[tuple[Path, int]]:
+    """Where statements end that call the function in which a change lies; none of a kernel."""
+    source = edits.sources[added.file]
+    at = next((i for i, token in enumerate(source.tokens) if token.end >= added.rewrite.start), 0)
+    heads = (i for i in function_around(source, at) if source.tokens[i].text == "(" and i in source.partner)
+    head = next((i for i in heads if _opens_body(source, source.partner[i] + 1)), 0)
+    return [
+        (file, one.tokens[stop].end)
+        for file, one in edits.sources.items()
+        for name, opened in one.calls(range(len(one.tokens)))
+        if head and name == source.tokens[head - 1].text
+        for stop in [one.around(opened).stop]
+        if stop < len(one.tokens) and one.tokens[stop].text == ";"
+    ]
+
+
+def _opens_body(source: Source, i: int) -> bool:
+    """Whether a function's body begins behind its brackets: `) {`, `) const {`."""
+    i += source.tokens[i].text in ("const", "noexcept")
+    return source.is_block(i)
 
 
 def _goes_to(text: str, moved: SourceEdit, added: SourceEdit) -> bool:

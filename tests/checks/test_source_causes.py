@@ -324,6 +324,35 @@ def test_a_barrier_is_told_behind_the_loop_that_reads_and_not_in_it(tmp_path: Pa
     assert before < int(at[1]) <= before + 2, found.what
 
 
+BY_HELPER = """#include <hip/hip_runtime.h>
+__device__ float taken(const float* kept, int n) {
+  return kept[(threadIdx.x + n) % 64];
+}
+extern "C" __global__ void __launch_bounds__(64) turned(const float* x, float* y, int N) {
+  __shared__ float kept[64];
+  for (int at = 0; at < N; at += 64) {
+    kept[threadIdx.x] = x[at + threadIdx.x];
+    __syncthreads();
+    float sum = 0;
+    for (int n = 0; n < 64; n += 16) {
+      sum += taken(kept, n);
+    }
+    y[at + threadIdx.x] = sum;
+  }
+}
+"""
+
+
+def test_a_barrier_is_told_in_the_loop_that_fills_and_not_in_the_helper_that_reads(tmp_path: Path) -> None:
+    (tmp_path / "kernel.hip").write_text(BY_HELPER)
+    (tmp_path / "layoutprobe.toml").write_text(TURNED)
+    found = first(judged(tmp_path, checks=("races",)))
+    at = re.search(r"with `__syncthreads\(\);` added at kernel.hip:(\d+) all is right", found.what)
+    line = next(n for n, text in enumerate(BY_HELPER.split("\n"), 1) if "sum +=" in text)
+    assert at is not None, found.what
+    assert line < int(at[1]) <= line + 2, found.what
+
+
 BY_FUNCTION = """#include <hip/hip_runtime.h>
 __device__ void halve(float* kept) {
   kept[threadIdx.x] *= 0.5f;
