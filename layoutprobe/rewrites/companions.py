@@ -20,6 +20,7 @@ _MOST = 4
 def companions(spot: Spot) -> Iterator[Rewrite]:
     """Statements that may be lacking behind this one, as this one or others have them for other names."""
     yield from _set_too(spot)
+    yield from _steps_too(spot)
     if ends(spot):
         yield from paired(spot)
         yield from _pointers(spot)
@@ -65,7 +66,11 @@ def _like_it(spot: Spot, name: str, *, is_member: bool) -> list[str]:
     known = (
         fields
         if is_member
-        else {one.text: one.sort for one in spot.names.values() if one.text.isidentifier()}
+        else {
+            one.text: one.sort
+            for one in spot.names.values()
+            if one.text.isidentifier() and one.text not in spot.scope.outside
+        }
     )
     elements, text = spot.scope.elements, spot.source.text
     like = [one for one in known if one != name and known[one] == known.get(name)]
@@ -99,6 +104,34 @@ def _pointers(spot: Spot) -> Iterator[Rewrite]:
     still = [one.text for one in spot.names.values() if one.sort == "pointer" and one.text not in moved]
     for nth, name in enumerate([name for name in still if name.isidentifier()][:_MOST]):
         yield from (replace(added(spot, f"{name} += {text};"), rank=0.1 * nth) for text in texts)
+
+
+def _steps_too(spot: Spot) -> Iterator[Rewrite]:
+    """`b += n` behind `a += n` in a loop's head, for pointers that nothing moves on there."""
+    source, tokens = spot.source, spot.source.tokens
+    opened = spot.within.start + 1
+    close = source.partner.get(opened, 0)
+    if tokens[spot.within.start].text != "for" or not close:
+        return
+    steps = [(i, stop) for i, stop in _parts_of(source, opened, close) if tokens[i + 1].text == "+="]
+    moved = {tokens[i].text for i, _ in steps}
+    pointers = [one.text for one in spot.names.values() if one.sort == "pointer" and one.text not in moved]
+    for i, stop in steps:
+        known = spot.names.get(tokens[i].text)
+        if known is not None and known.sort == "pointer":
+            for name in [one for one in pointers if one.isidentifier()][:_MOST]:
+                text = f", {name} += {source.slice(i + 2, stop)}"
+                yield spot.behind(close - 1, text, "companions")
+
+
+def _parts_of(source: Source, opened: int, close: int) -> Iterator[tuple[int, int]]:
+    """First and last token of what stands between commas behind the last semicolon of a loop's head."""
+    first = i = 1 + max((i for i in range(opened, close) if source.tokens[i].text == ";"), default=close)
+    while i <= close:
+        if i == close or source.tokens[i].text == ",":
+            yield from [(first, i)] if i > first + 2 else []
+            first = i + 1
+        i = source.partner.get(i, i) + 1 if source.tokens[i].text in ("(", "[", "{") else i + 1
 
 
 def _never_used(spot: Spot) -> Iterator[Rewrite]:

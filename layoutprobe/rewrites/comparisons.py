@@ -34,6 +34,34 @@ def comparisons(spot: Spot) -> Iterator[Rewrite]:
             yield replace(new, rank=0.1 * nth)
 
 
+def looser(spot: Spot) -> Iterator[Rewrite]:
+    """`k + step < K` for `k + 2 * step <= K`: a test of a part that is whole, for one of a part that has begun."""
+    for node in spot.tree.walk():
+        if node.kind != "comparison" or len(node.parts) != 2 or spot.operator(node, 1) not in _SIGNS:
+            continue
+        left, right = (spot.text(part) for part in node.parts)
+        sign = spot.operator(node, 1)
+        other = sign[0] if len(sign) > 1 else f"{sign}="
+        for mine, its in ((0, right), (1, left)):
+            for nth, text in enumerate(_with_less(spot, node.parts[mine])):
+                new = f"{text} {other} {its}" if mine == 0 else f"{its} {other} {text}"
+                yield replace(spot.replace(spot.start(node), node.last, new, "looser"), rank=0.1 * nth)
+
+
+def _with_less(spot: Spot, side: Node) -> Iterator[str]:
+    """A side of a test without its last term, or without a factor of one."""
+    if side.kind != "sum":
+        return
+    terms = list(side.parts)
+    for nth, term in enumerate(terms[1:], 1):
+        before = spot.source.slice(spot.start(side), term.first)
+        behind = spot.source.slice(term.last, side.last)
+        for part in term.parts if term.kind == "product" and len(term.parts) == 2 else ():
+            yield f"{before.rstrip()} {spot.text(part)}{behind}"
+        if nth == len(terms) - 1:
+            yield spot.source.slice(spot.start(side), terms[nth - 1].last)
+
+
 def derived(spot: Spot) -> Iterator[Rewrite]:
     """`row == col` for `threadIdx.y == threadIdx.x`, of which row and col are made: both sides at once."""
     made = [

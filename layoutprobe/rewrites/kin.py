@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from msgspec.structs import replace
 
@@ -127,7 +128,8 @@ _TWINS = {"fp8": "bf8", "bf8": "fp8", "f16": "bf16", "bf16": "f16"}
 
 
 def types(spot: Spot) -> Iterator[Rewrite]:
-    """Another type of a sum: `T sum = 0` and `float sum = 0` for `int sum = 0`; and of what is no whole number."""
+    """Another type of a sum: `T sum = 0` and `float sum = 0` for `int sum = 0`; of what is no whole number; and
+    another real type that the file has, of a name that keeps a real number."""
     tokens, sums = spot.source.tokens, set(sums_of(spot))
     for piece in spot.pieces:
         assigned = spot.assignment(piece)
@@ -146,6 +148,21 @@ def types(spot: Spot) -> Iterator[Rewrite]:
         if i in declared_in(spot.source) and tokens[i].text in sums and tokens[i - 1].text in _NUMBERS:
             others = [text for text in (*given, *_NUMBERS) if text != tokens[i - 1].text]
             yield from (spot.replace(i - 1, i, text, "types") for text in others)
+        elif i in declared_in(spot.source) and tokens[i - 1].text in _REALS and tokens[i + 1].text in _KEEPS:
+            known = _reals_of(spot.source)
+            others = [text for text in _REALS if text in known and text != tokens[i - 1].text]
+            yield from (replace(spot.replace(i - 1, i, text, "types"), rank=0.4) for text in others)
+
+
+@lru_cache(maxsize=32)
+def _reals_of(source: Source) -> frozenset[str]:
+    """Real types that a file names."""
+    return frozenset(token.text for token in source.tokens if token.text in _REALS)
+
+
+_REALS = ("double", "float", "_Float16", "__bf16")
+_KEEPS = ("=", "[", "{")
+"""Behind a name that keeps something, or an array of it."""
 
 
 def _is_real(spot: Spot, name: str, value: Node) -> float | None:

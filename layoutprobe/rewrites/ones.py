@@ -86,6 +86,9 @@ def quotients(spot: Spot) -> Iterator[Rewrite]:
         for nth, unit in enumerate(_units(spot, number)):
             one = spot.behind(node.parts[0].last - 1, f" * {unit}", "quotients")
             yield replace(one, rank=0.1 * nth - 0.4)
+        for whole in _of_like_names(spot, by):  # a group of query heads shares one of the keys'
+            text = f"{spot.source.slice(spot.start(node), node.parts[0].last)} / ({whole} / {by})"
+            yield replace(spot.replace(spot.start(node), node.last, text, "quotients"), rank=0.2)
         sign = spot.operator(node, 1)
         signs = ("/", "%") if sign == "%" else ("%", "/")
         for nth, other in enumerate(_divisors(spot, number, by)):
@@ -93,6 +96,16 @@ def quotients(spot: Spot) -> Iterator[Rewrite]:
                 text = f"{spot.source.slice(spot.start(node), node.parts[0].last)} {new} {other}"
                 one = spot.replace(spot.start(node), node.last, text, "quotients")
                 yield replace(one, rank=0.15 * nth + 0.1 * late)
+
+
+def _of_like_names(spot: Spot, name: str) -> list[str]:
+    """Names that end with the same word as another one, which has more: `p.heads` for `p.kv_heads`."""
+    if not re.fullmatch(r"(?:\w+\.)?[A-Za-z]\w*", name):
+        return []
+    own = re.split(r"[._]|(?<=[a-z])(?=[A-Z])", name)
+    ends = {text: re.split(r"[._]|(?<=[a-z])(?=[A-Z])", text) for text in spot.names}
+    like = [text for text, words in ends.items() if text != name and words[-1].lower() == own[-1].lower()]
+    return [text for text in like if spot.names[text].sort == "integer"][:2]
 
 
 def _units(spot: Spot, number: str) -> list[str]:

@@ -159,9 +159,12 @@ _FARTHEST, _BODY = ("16", "32"), 40
 
 
 def meant(spot: Spot) -> Iterator[Rewrite]:
-    """A constant of the file for a number that is near its value: `WAVES * STEP` for `WAVES * 8`."""
+    """A constant of the file for a number that is near its value, `WAVES * STEP` for `WAVES * 8`; or for one more, as
+    the statement steps by it elsewhere: `x[j + STEP]` for `x[j + 1]`."""
     values, found = _values(spot.source), list[tuple[float, Rewrite]]()
     for i in spot.within:
+        if spot.source.tokens[i].text == "1" and spot.source.tokens[i - 1].text in ("+", "-"):
+            found += [(0.5, spot.replace(i, i + 1, name, "meant")) for name in _steps_of(spot)]
         if (
             is_whole(spot.source.tokens[i])
             and not _is_modifier(spot, i)
@@ -176,6 +179,15 @@ def meant(spot: Spot) -> Iterator[Rewrite]:
     yield from (one for _, one in sorted(found, key=lambda pair: pair[0])[:_MOST_MEANT])
 
 
+def _steps_of(spot: Spot) -> list[str]:
+    """Constants that stand in the statement, or in the head of the loop around it."""
+    source, block = spot.source, spot.source.block_around(spot.within.start)
+    head = source.around(block[0] - 1) if block is not None else range(0)
+    near = {source.tokens[i].text for part in (spot.within, head) for i in part}
+    return sorted(name for name in near if _CONSTANT.fullmatch(name) and name in spot.names)
+
+
+_CONSTANT = re.compile(r"[A-Z][A-Z0-9_]+|k[A-Z]\w+")
 _NEAR_VALUE, _MOST_MEANT = 4, 8
 
 

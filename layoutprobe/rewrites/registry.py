@@ -19,7 +19,7 @@ from layoutprobe.rewrites.asked import asked, past
 from layoutprobe.rewrites.barriers import barriers, moved
 from layoutprobe.rewrites.called import called, covered, of_templates
 from layoutprobe.rewrites.companions import companions
-from layoutprobe.rewrites.comparisons import comparisons, derived
+from layoutprobe.rewrites.comparisons import comparisons, derived, looser
 from layoutprobe.rewrites.details import (
     both,
     bytes_of_lanes,
@@ -144,6 +144,7 @@ KINDS: Mapping[str, Kind] = {
     "covered": Kind(covered, 3.0, 0.2),
     "carried": Kind(carried, 2.8, 0.2),
     "derived": Kind(derived, 3.0, 0.2),
+    "looser": Kind(looser, 3.6, 0.2, most=12),
     "past": Kind(past, 3.8, 0.1, most=24),
     "guarded": Kind(guarded, 2.4, 0.1),
     "roots": Kind(roots, 2.8, 0.3),

@@ -71,6 +71,7 @@ def _unlike(spot: Spot, one: Operand, other: Known) -> float:
     score -= 4 * _AXIS * (one.text.partition(".")[0] in BUILTIN and other.text in _axes(spot.source))
     score -= _MEMBER * _of_one_object(one.text, other.text) * (1 + _is_more(one.text, other.text))
     score -= _DERIVED * (one.text in _made_of(spot).get(other.text, ()))
+    score -= _MADE_OF * (other.text in _made_of(spot).get(one.text, ()))
     divides = spot.source.tokens[one.first - 1].text == "/" and one.first > 0
     score -= _MEAN * (divides and re.split(r"\.|->", other.text)[-1] in spot.scalars)
     if spot.source.tokens[one.first].kind == "number":
@@ -95,6 +96,8 @@ _MEMBER = 1.0
 """How much likelier another member of the same object is meant."""
 _DERIVED = 2.0
 """How much likelier a name is meant whose value is made of this one: `k_end = min(K, begin + count)` for K."""
+_MADE_OF = 2.2
+"""How much likelier one that it is made of is: `columns` for `length = min(lengths[row], columns)`."""
 _MEAN = 2.0
 """How much likelier an extent that the kernel is given is meant where something is divided: a mean is over all."""
 _EXTENT = 2.0

@@ -201,23 +201,33 @@ def rounding(spot: Spot) -> Iterator[Rewrite]:
     for node in spot.tree.walk():
         if node.kind == "shift" and len(node.parts) == 2 and spot.operator(node, 1) == ">>":
             yield from _rounded_shift(spot, node)
-        divides = node.kind == "product" and len(node.parts) == 2 and spot.operator(node, 1) == "/"
-        if divides and "real" not in spot.sorts(node):
-            above, below = node.parts
-            text, first = spot.text(below), spot.start(node)
-            inner = above.parts[0] if above.kind == "group" and len(above.parts) == 1 else above
-            if (
-                inner.kind == "sum"
-                and len(inner.parts) > 1
-                and (text in spot.text(inner) or spot.text(inner).endswith("1"))
-            ):
-                whole = spot.source.slice(spot.start(inner.parts[0]), inner.parts[0].last)
-                yield spot.replace(first, node.last, f"{whole} / {text}", "rounding")
-            else:
-                whole = spot.source.slice(spot.start(inner), inner.last)
-                yield spot.replace(first, node.last, f"({whole} + {text} - 1) / {text}", "rounding")
-                for name in _rounds_up(spot):
-                    yield spot.replace(first, node.last, f"{name}({whole}, {text})", "rounding")
+        if node.kind == "product" and "real" not in spot.sorts(node):
+            yield from _rounded_quotients(spot, node)
+
+
+def _rounded_quotients(spot: Spot, node: Node) -> Iterator[Rewrite]:
+    """`(n + s - 1) / s` for `n / s`, also where it is multiplied on, `n / s * s`; and the reverse."""
+    first = spot.start(node)
+    for nth in (nth for nth in range(1, len(node.parts)) if spot.operator(node, nth) == "/"):
+        below, text = node.parts[nth], spot.text(node.parts[nth])
+        above = node.parts[0] if nth == 1 else None
+        inner = (
+            above.parts[0] if above is not None and above.kind == "group" and len(above.parts) == 1 else above
+        )
+        if (
+            inner is not None
+            and inner.kind == "sum"
+            and len(inner.parts) > 1
+            and (text in spot.text(inner) or spot.text(inner).endswith("1"))
+        ):
+            whole = spot.source.slice(spot.start(inner.parts[0]), inner.parts[0].last)
+            yield spot.replace(first, below.last, f"{whole} / {text}", "rounding")
+        else:
+            last = inner.last if inner is not None else node.parts[nth - 1].last
+            whole = spot.source.slice(spot.start(inner) if inner is not None else first, last)
+            yield spot.replace(first, below.last, f"({whole} + {text} - 1) / {text}", "rounding")
+            for name in _rounds_up(spot):
+                yield spot.replace(first, below.last, f"{name}({whole}, {text})", "rounding")
 
 
 def _rounded_shift(spot: Spot, node: Node) -> Iterator[Rewrite]:

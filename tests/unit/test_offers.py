@@ -338,3 +338,39 @@ def test_an_index_less_one_is_in_brackets_where_it_binds_less() -> None:
     found = {one.apply(text) for one in rewrites(spot_of(text, text.index("g(x")), "ones")}
     assert "void f(const float* x, int t) { g(x[(t >> 6) - 1]); }" in found
     assert not any("6 - 1" in one for one in found)
+
+
+PITCHES = """\
+#define STRIPS 8
+struct Shape { int heads, kv_heads; };
+__device__ int ceil_div(int a, int b) { return (a + b - 1) / b; }
+__global__ void pitches(const double* x, double* y, const float* r, float* to, Shape p, int n, int k, int slices) {
+  double sum = 0;
+  const int share = ceil_div(ceil_div(k, slices), 32) * 32;
+  const int shared_head = threadIdx.x / (p.heads / p.kv_heads);
+  for (int j = threadIdx.x; j + STRIPS < n; j += 2 * STRIPS) {
+    const double kept = x[j];
+    sum += kept + y[STRIPS * 2] * x[j + STRIPS];
+  }
+  for (int v = 0; v < 8; ++v, to += 2 * n, r += 2 * n) *to = *r + share + shared_head;
+  for (int at = 0; at < k; at += 32) {
+    if (at + 32 < k) __syncthreads();
+  }
+  y[0] = sum;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("x[j + 1]", "x[j + STRIPS]"),
+        ("float kept", "double kept"),
+        ("= ceil_div(k, slices) / 32 * 32", "= ceil_div(ceil_div(k, slices), 32) * 32"),
+        ("threadIdx.x / p.kv_heads;", "threadIdx.x / (p.heads / p.kv_heads);"),
+        ("to += 2 * n) *to", "to += 2 * n, r += 2 * n) *to"),
+        ("if (at + 2 * 32 <= k)", "if (at + 32 < k)"),
+    ],
+)
+def test_steps_ratios_and_types_are_offered_early(wrong: str, right: str) -> None:
+    assert place(PITCHES, wrong, right) < EARLY
