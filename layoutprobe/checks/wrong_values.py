@@ -31,6 +31,7 @@ from layoutprobe.checks.value_rules import (
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.manifest.model import Gemm, KernelCase, Reference
+from layoutprobe.numbers.told import apart
 from layoutprobe.observe.sites import LoadSiteRecorder, LoadSites
 from layoutprobe.place import Element, Place
 from layoutprobe.report.finding import Finding, Related, Rule
@@ -76,7 +77,8 @@ def _made(subject: Subject, c: Comparison, cause: _Cause) -> Finding:
     wrong = c.wrong if cause.wrong is None else cause.wrong
     index = tuple(int(i) for i in np.argwhere(wrong)[0])
     absolute, relative = error_metrics(c.observed, c.expected)
-    seen = "undefined" if c.undefined[index] else f"{c.observed[index]:.{_SHORT}g}"
+    wanted, seen = apart(c.expected[index], c.observed[index], _SHORT)
+    seen = "undefined" if c.undefined[index] else seen
     size = f", max abs error {absolute:.3g}, {100 * relative:.3g} % of the largest element"
     stored = _stored_by(subject, c, index)
     related = cause.related or (
@@ -86,7 +88,7 @@ def _made(subject: Subject, c: Comparison, cause: _Cause) -> Finding:
         rule,
         f"{c.name} is wrong on {_title(c.spec)}: {cause.says}",
         replace(in_caller(subject, cause.place or stored), element=Element(c.name, index)),
-        expected=f"{c.expected[index]:.{_SHORT}g}",
+        expected=wanted,
         observed=f"{seen}; {100 * wrong.mean():.3g} % of {c.name} is wrong{size if np.isfinite(absolute) else ''}",
         hint=cause.hint or rule.mend,
         count=int(wrong.sum()),

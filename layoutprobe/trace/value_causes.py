@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from layoutprobe.brief import brief
 from layoutprobe.isa.kind import Kind
+from layoutprobe.numbers.told import apart
 from layoutprobe.observe.load_path import Step
 from layoutprobe.place import Place
 from layoutprobe.report.finding import Related
@@ -57,7 +58,8 @@ def _changed(subject: Subject, c: Comparison) -> ValueCause | None:
     if found is None:
         return None
     letter = found.slot.executions.letter(found.slot.matrix)
-    says = f"values of {letter} are changed on their way: {found.given:g} arrives as {found.held:g}"
+    given, held = apart(found.given, found.held)
+    says = f"values of {letter} are changed on their way: {given} arrives as {held}"
     says += f" ({found.how})" if found.how else ""
     place, way = _way_of(subject, found.slot)
     changing = (

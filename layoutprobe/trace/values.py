@@ -6,11 +6,15 @@ an element that is multiplied by zero.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.numbers import element_type
+from layoutprobe.numbers.element import ElementType
+from layoutprobe.numbers.told import apart
 from layoutprobe.observe.load_path import FollowBack, LoadPaths, Step
 from layoutprobe.observe.matrix import OperandRecorder
 from layoutprobe.solver.product import NOWHERE
@@ -87,14 +91,25 @@ def _changed(
     slot = Slot(done, matrix, at, *(int(i) for i in np.unravel_index(flat, axes)))
     kind = element_type(buffer.dtype)
     first, became = (float(kind.load(x[differs][:1]).item()) for x in (given, held))
-    how = _how(given[differs].view(bits.dtype), bits[differs], first, became)
+    how = _narrower(kind, given[differs], held[differs])
+    how = how or _how(given[differs].view(bits.dtype), bits[differs], first, became)
     return ChangedOperand(slot, first, became, how, int(differs.sum()), int(moved.sum()))
+
+
+def _narrower(kind: ElementType, given: NDArray[Any], held: NDArray[Any]) -> str:
+    """That the changed values are rounded to a narrower type; "" where that is not all."""
+    wide = kind.load(given)
+    for name in ("f32", "f16", "bf16") if kind.is_float else ():
+        other = element_type(name)
+        if other.bits < kind.bits and np.array_equal(other.load(other.store(wide)), kind.load(held)):
+            return f"rounded to {name}"
+    return ""
 
 
 def _how(given: Bits, held: Bits, first: float, became: float) -> str:
     """What the changed values have in common."""
     if np.unique(given).size == 1 and np.unique(held).size == 1:
-        return f"every {first:g} is taken as {became:g}, and nothing else is changed"
+        return "every {} is taken as {}, and nothing else is changed".format(*apart(first, became))
     if ((given & ~held) == 0).all():
         return "bits are only added, never lost: something is or-ed into the register, as by a sign extension"
     if ((held & ~given) == 0).all():

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from checks.test_references import HEAD, Style, verdict
+
+from layoutprobe.gate.gate import check
 
 TURNED = Style(
     HEAD
@@ -146,3 +149,46 @@ def test_f64_may_be_computed_in_f32_where_an_instruction_says_so(tmp_path: Path)
 
 def test_f64_is_judged_as_f64(tmp_path: Path) -> None:
     assert verdict(tmp_path, DOUBLES).exit_code == 0
+
+
+MFMA = """#include <hip/hip_runtime.h>
+typedef double double4v __attribute__((ext_vector_type(4)));
+extern "C" __global__ __launch_bounds__(64) void dgemm(const double* A, const double* B, double* C, int N, int K) {
+  const int lane = threadIdx.x, lo = lane & 15, hi = lane >> 4, col = blockIdx.x * 16 + lo;
+  const double* rows = A + blockIdx.y * 16 * K;
+  double4v sum = {0, 0, 0, 0};
+  for (int k = hi; k < K; k += 4) {
+    const float b = B[k * N + col];
+    sum = __builtin_amdgcn_mfma_f64_16x16x4f64(rows[lo * K + k], b, sum, 0, 0, 0);
+  }
+  for (int v = 0; v < 4; ++v) C[(blockIdx.y * 16 + 4 * v + hi) * N + col] = sum[v];
+}
+"""
+OF_MFMA = """[[kernel]]
+name = "dgemm"
+source = "kernel.hip"
+arch = "gfx942"
+block = [64]
+grid = ["N / 16", "M / 16"]
+sizes = [{ M = 16, N = 32, K = 16 }]
+contract = { kind = "gemm" }
+argument = [
+  { name = "A", role = "in", dtype = "f64", shape = ["M", "K"], matrix = "A" },
+  { name = "B", role = "in", dtype = "f64", shape = ["K", "N"], matrix = "B" },
+  { name = "C", role = "out", dtype = "f64", shape = ["M", "N"], matrix = "C" },
+  { name = "N", role = "scalar", dtype = "i32", value = "N" },
+  { name = "K", role = "scalar", dtype = "i32", value = "K" },
+]
+"""
+
+
+def test_an_operand_that_is_rounded_is_told_with_as_many_digits_as_show_it(tmp_path: Path) -> None:
+    (tmp_path / "kernel.hip").write_text(MFMA)
+    (tmp_path / "layoutprobe.toml").write_text(OF_MFMA)
+    (judged,) = check(tmp_path / "layoutprobe.toml", edits=100).verdicts
+    (finding,) = judged.findings
+    assert finding.rule.id == "numerics/changed-operand"
+    says = re.search(r"B are changed on their way: (\S+) arrives as (\S+) \(rounded to f32\)", finding.what)
+    assert says is not None, finding.what
+    assert says[1] != says[2]
+    assert "with `double` in place of `float` all is right" in finding.what
