@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from layoutprobe.checks import numerics
-from layoutprobe.codeobj.inlining import place_of
-from layoutprobe.gate.build import Built
 from layoutprobe.gate.source_edits import SourceEdit
 from layoutprobe.manifest.model import KernelCase
 from layoutprobe.observe.work import Work
@@ -72,49 +70,19 @@ class Held(Struct, frozen=True):
         )
 
 
-class Ran(Struct, frozen=True):
-    """What a launch executed.
-
-    Attributes:
-        built: the kernel.
-        accesses: addresses of loads and stores that some wave executed.
-    """
-
-    built: Built
-    accesses: Collection[int]
-
-    @property
-    def lines(self) -> frozenset[tuple[tuple[str, int], ...]]:
-        """Lines of them, each with those through which it came into the kernel."""
-        code, kernel = self.built.code, self.built.kernel
-        places = [place_of(code, kernel, pc) for pc in self.accesses]
-        paths = [
-            (place.source, *(call.source for call in place.inlined_at))
-            for place in places
-            if place.source is not None and not place.near
-        ]
-        return frozenset(tuple((one.file.rpartition("/")[2], one.line) for one in path) for path in paths)
-
-
-def leaves_out(edit: SourceEdit, text: str, usual: Ran, changed: Ran) -> bool:
-    """Whether some line has loads or stores that are executed in the kernel as it is, and none of them with a change;
-    but for lines that are changed. Such a change has other code do what this should: a loop for what is left over,
-    the work of an unrolled one before it.
+def of_text(edit: SourceEdit, text: str, unlisted: tuple[Unlisted, ...]) -> Held:
+    """A change with which everything holds, with what its text tells of it.
 
     Args:
         edit: the change.
         text: the file as it is.
-        usual, changed: what is executed.
+        unlisted: see `Held`.
     """
-    rewrite, name = edit.rewrite, edit.file.name
-    first, last = (text.count("\n", 0, at) + 1 for at in (rewrite.start, rewrite.end))
-    more = rewrite.apply(text).count("\n") - text.count("\n")
-
-    def moved(file: str, line: int) -> tuple[str, int]:
-        return file, line - more if file == name and line > last else line
-
-    before = {path for path in usual.lines if not any(f == name and first <= n <= last for f, n in path)}
-    return not before <= {tuple(moved(*line) for line in path) for path in changed.lines}
+    start = edit.rewrite.start
+    head = text[text.rfind("\n", 0, start) + 1 : start].lstrip()
+    old, new = text[start : edit.rewrite.end], edit.rewrite.text
+    plainer = ("^" in old and "^" not in new) or is_padding(head, old, new)
+    return Held(edit, unlisted, plainer=plainer, in_loop=head.startswith(("for", "while")))
 
 
 def is_padding(head: str, old: str, new: str) -> bool:

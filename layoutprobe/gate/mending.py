@@ -27,15 +27,16 @@ from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.checks.base import Check
 from layoutprobe.engine.base import DEFAULT_BUDGET
 from layoutprobe.engine.choice import NUMPY
-from layoutprobe.engine.registry import busy_engine, make_engine
+from layoutprobe.engine.registry import make_engine
 from layoutprobe.errors import ProbeError
 from layoutprobe.gate.build import Built
 from layoutprobe.gate.copies import LINES, SourceCopy
-from layoutprobe.gate.holding import MORE, Held, Ran, is_padding, leaves_out, likeliest
+from layoutprobe.gate.holding import Held, likeliest, of_text
 from layoutprobe.gate.source_edits import SourceEdit, SourceEdits
 from layoutprobe.gate.tally import Tally
-from layoutprobe.gate.trying import BEFORE, Before, Change, Mended, Trials
+from layoutprobe.gate.trying import Mended, Trials, as_built
 from layoutprobe.gate.variants import LARGE, TOGETHER, Batches, Variants
+from layoutprobe.gate.weighing import weighed
 from layoutprobe.manifest.files import ASSEMBLY
 from layoutprobe.manifest.model import KernelCase
 from layoutprobe.place import Place, SourceLine
@@ -258,28 +259,9 @@ class Mender:
         verdict = self._verdict(edit)
         if verdict is None or verdict.exit_code or self._is_never_true(edit, trials):
             return None
-        text, start = self._copies[0].texts[edit.file], edit.rewrite.start
-        head = text[text.rfind("\n", 0, start) + 1 : start].lstrip()
-        old, new = text[start : edit.rewrite.end], edit.rewrite.text
-        held = Held(
-            edit,
-            verdict.unlisted,
-            in_loop=head.startswith(("for", "while")),
-            plainer=("^" in old and "^" not in new) or is_padding(head, old, new),
-        )
-        if trials is None:
-            return held
-        first, listed = trials.first, self._compile(edit, (LINES,)) or built
-        held = replace(held, longer=trials.is_much_longer(*_as_built(listed)))
-        work = first.work_with(*_as_built(listed))
-        if work is None:
-            return held
-        idle = not first.unseen and leaves_out(
-            edit, text, Ran(first.runner.built, first.work.accesses), Ran(listed, work.accesses)
-        )
-        whole = first.with_before(work, listed.before)
-        more = not first.unseen and whole.all > MORE * first.whole_work.all
-        return replace(held, work=whole.all, longest=whole.longest, idle=idle, more=more)
+        text = self._copies[0].texts[edit.file]
+        held = of_text(edit, text, verdict.unlisted)
+        return held if trials is None else weighed(held, text, trials, self._compile(edit, (LINES,)) or built)
 
     def _is_never_true(self, edit: SourceEdit, trials: Trials | None) -> bool:
         """Whether a test that is added to another one is false in every run: then the change is a branch that nothing
@@ -325,7 +307,7 @@ class Mender:
     def _by_runs(self, built: Built, trials: Trials) -> bool:
         """Whether every output of every run is right."""
         self.spent += _DECODED * len(trials.first.subject.insts) + trials.first.cost()
-        return trials.right(*_as_built(built))
+        return trials.right(*as_built(built))
 
     def _by_check(self, edit: SourceEdit, built: Built) -> bool:
         """Asks the check that found what is wrong whether it still does, at the first size that shows it."""
@@ -364,13 +346,6 @@ class Mender:
             sizes=len(self.case.sizes),
             unlisted=held.unlisted,
         )
-
-
-def _as_built(built: Built) -> tuple[Change, EmulatorBackend]:
-    """What a change is compiled to in place of the kernel's code, and where it runs."""
-    before = [Before(one) for one in built.before]
-    change = {"code": built.code, "kernel": built.kernel.name, BEFORE: before}
-    return (lambda _: change), EmulatorBackend(engine=busy_engine())
 
 
 def _running(copy: SourceCopy, batch: Sequence[SourceEdit]) -> Iterator[Variants]:

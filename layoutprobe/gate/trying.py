@@ -14,7 +14,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from layoutprobe.backends.base import WatchedBackend
+from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.codeobj.inlining import place_of
+from layoutprobe.engine.registry import busy_engine
 from layoutprobe.gate.build import Built
 from layoutprobe.gate.runner import KernelRunner, Prepared
 from layoutprobe.gate.tally import Tally
@@ -329,3 +331,10 @@ def _stops(at: AtSize) -> bool:
 def is_right(found: Sequence[Comparison] | None) -> bool:
     """Whether a run has ended, with nothing wrong."""
     return found is not None and not any(c.wrong.any() for c in found)
+
+
+def as_built(built: Built) -> tuple[Change, EmulatorBackend]:
+    """What a change is compiled to in place of the kernel's code, and where it runs."""
+    before = [Before(one) for one in built.before]
+    change = {"code": built.code, "kernel": built.kernel.name, BEFORE: before}
+    return (lambda _: change), EmulatorBackend(engine=busy_engine())
