@@ -13,6 +13,8 @@ from layoutprobe.manifest.model import KernelCase
 from layoutprobe.observe.work import Work
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import Unlisted
+from layoutprobe.source.expressions import function_name, opens_body
+from layoutprobe.source.statements import Source
 
 
 class Held(Struct, frozen=True):
@@ -25,6 +27,7 @@ class Held(Struct, frozen=True):
         idle: what is loaded or stored in some line as it is, is there no more.
         more: all waves together have more to do with it than in the kernel as it is.
         plainer: a XOR of the source, or a term of a constant, is none with it.
+        of_both: it is of a function through which loads and stores of LDS both go, where these do not agree.
         in_loop: it is of the head of a loop.
         work: instructions that all waves execute with it, together.
         longest: those of the wave that executes most.
@@ -36,6 +39,7 @@ class Held(Struct, frozen=True):
     idle: bool = False
     more: bool = False
     plainer: bool = False
+    of_both: bool = False
     in_loop: bool = False
     work: int = 0
     longest: int = 0
@@ -55,11 +59,12 @@ class Held(Struct, frozen=True):
     def is_doubtful(self, case: KernelCase) -> bool:
         """Whether it brings a number that is an extent at some size, and may hold for it alone; makes a wave or other
         code do what others should; has a loop go further, as more passes may do what is left out; or takes a swizzle
-        or a padding away from one side, where the other one lacks it."""
+        or a padding away from one side, where the other one lacks it, or changes it for both."""
         if (
             self.longer
             or self.idle
             or self.plainer
+            or self.of_both
             or (self.in_loop and self.edit.rewrite.text.lstrip().startswith("+"))
         ):
             return True
@@ -82,7 +87,21 @@ def of_text(edit: SourceEdit, text: str, unlisted: tuple[Unlisted, ...]) -> Held
     head = text[text.rfind("\n", 0, start) + 1 : start].lstrip()
     old, new = text[start : edit.rewrite.end], edit.rewrite.text
     plainer = ("^" in old and "^" not in new) or is_padding(head, old, new)
-    return Held(edit, unlisted, plainer=plainer, in_loop=head.startswith(("for", "while")))
+    of_both = edit.finding.rule.id in _DISAGREE and _is_called_by_several(Source(text), start)
+    return Held(edit, unlisted, plainer=plainer, of_both=of_both, in_loop=head.startswith(("for", "while")))
+
+
+_DISAGREE = tuple(f"swizzle/{name}" for name in ("lds-one-sided", "lds-stride", "lds-offset", "unexplained"))
+"""Rules of loads and stores that do not agree: what both go through is right for one of them."""
+
+
+def _is_called_by_several(source: Source, offset: int) -> bool:
+    """Whether the function around a place of the text is called in several others, as by who stores and who loads."""
+    at = next((i for i, token in enumerate(source.tokens) if token.end >= offset), 0)
+    own = function_name(source, at)
+    calls = (opened for name, opened in source.calls(range(len(source.tokens))) if name == own)
+    outside = [opened for opened in calls if not opens_body(source, source.partner[opened] + 1)]
+    return len({function_name(source, opened) for opened in outside}) > 1
 
 
 def is_padding(head: str, old: str, new: str) -> bool:

@@ -12,7 +12,7 @@ from layoutprobe.gate.mending import Mender
 from layoutprobe.gate.source_edits import SourceEdit, SourceEdits
 from layoutprobe.report.finding import Finding
 from layoutprobe.rewrites.barriers import BARRIER
-from layoutprobe.source.expressions import function_around
+from layoutprobe.source.expressions import function_name
 from layoutprobe.source.statements import Source
 
 _IN_USE = "buffer-in-use"
@@ -128,22 +128,15 @@ def _calls_of(edits: SourceEdits, added: SourceEdit) -> list[tuple[Path, int]]:
     """Where statements end that call the function in which a change lies; none of a kernel."""
     source = edits.sources[added.file]
     at = next((i for i, token in enumerate(source.tokens) if token.end >= added.rewrite.start), 0)
-    heads = (i for i in function_around(source, at) if source.tokens[i].text == "(" and i in source.partner)
-    head = next((i for i in heads if _opens_body(source, source.partner[i] + 1)), 0)
+    own = function_name(source, at)
     return [
         (file, one.tokens[stop].end)
         for file, one in edits.sources.items()
         for name, opened in one.calls(range(len(one.tokens)))
-        if head and name == source.tokens[head - 1].text
+        if own and name == own
         for stop in [one.around(opened).stop]
         if stop < len(one.tokens) and one.tokens[stop].text == ";"
     ]
-
-
-def _opens_body(source: Source, i: int) -> bool:
-    """Whether a function's body begins behind its brackets: `) {`, `) const {`."""
-    i += source.tokens[i].text in ("const", "noexcept")
-    return source.is_block(i)
 
 
 def _goes_to(text: str, moved: SourceEdit, added: SourceEdit) -> bool:

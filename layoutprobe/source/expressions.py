@@ -101,6 +101,22 @@ def function_around(source: Source, index: int) -> range:
     return range(source.around(found[0] - 1).start if found[0] else 0, found[1])
 
 
+def function_name(source: Source, index: int) -> str:
+    """The name of the function around a token; "" where there is none."""
+    brackets = (
+        i for i in function_around(source, index) if source.tokens[i].text == "(" and i in source.partner
+    )
+    return next(
+        (source.tokens[i - 1].text for i in brackets if opens_body(source, source.partner[i] + 1)), ""
+    )
+
+
+def opens_body(source: Source, i: int) -> bool:
+    """Whether a function's body begins behind its brackets: `) {`, `) const {`."""
+    i += source.tokens[i].text in ("const", "noexcept")
+    return source.is_block(i)
+
+
 def line_start(source: Source, index: int) -> int:
     """Where the line of a token begins in the text."""
     return source.text.rfind("\n", 0, source.tokens[index].start) + 1

@@ -6,7 +6,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
-from layoutprobe.gate.holding import Held, is_padding, likeliest
+import pytest
+
+from layoutprobe.gate.holding import Held, is_padding, likeliest, of_text
 from layoutprobe.gate.source_edits import SourceEdit
 from layoutprobe.manifest.model import KernelCase
 from layoutprobe.observe.work import Work
@@ -106,3 +108,27 @@ def test_a_padding_is_a_term_of_a_constant() -> None:
     assert is_padding("static constexpr int row = tile_k + PAD;", "+ PAD", "")
     assert not is_padding("const int at = row * pitch + 4;", " + 4", "")
     assert not is_padding("#define ROW (TILE_K + 4)", "4", "8")
+
+
+SWIZZLED = """\
+__device__ int swizzled(int row, int chunk) { return row * 32 + (chunk ^ (row >> 1 & 3)) * 8; }
+__device__ float loaded(const float* tile, int row) { return tile[swizzled(row, 0) + 8]; }
+__global__ void filled(const float* x, float* y) {
+  __shared__ float tile[512];
+  tile[swizzled(threadIdx.x, 0)] = x[threadIdx.x];
+  y[threadIdx.x] = loaded(tile, threadIdx.x);
+  y[threadIdx.x + 32] = loaded(tile, threadIdx.x + 32);
+}
+"""
+
+
+@pytest.mark.parametrize("rule", ["swizzle/lds-offset", "swizzle/collision"])
+def test_what_loads_and_stores_both_go_through_is_doubted_where_they_do_not_agree(rule: str) -> None:
+    def changed(old: str, new: str) -> Held:
+        start = SWIZZLED.index(old)
+        rewrite = Rewrite(start, start + len(old), new, "numbers")
+        finding = Finding(Rule(rule, "", "", ""), "they do not agree")
+        return of_text(SourceEdit(Path("kernel.hip"), rewrite, 0.0, finding), SWIZZLED, ())
+
+    assert changed("row >> 1", "row >> 2").is_doubtful(CASE) == (rule == "swizzle/lds-offset")
+    assert not changed("0) + 8", "1)").is_doubtful(CASE)
