@@ -32,10 +32,27 @@ def masks(spot: Spot) -> Iterator[Rewrite]:
             for nth, more in enumerate((2 * int(mask[1]) + 1, int(mask[1]) // 2, 4 * int(mask[1]) + 3)):
                 new = spot.replace(last.first, last.last, f"{more}{mask[2]}", "masks")
                 yield replace(new, rank=0.1 * nth)
+        if node.kind == "and" and len(node.parts) == 2:
+            yield from _of_powers(spot, node)
         if node.kind == "and" and len(node.parts) == 2 and node.parts[0].kind == "shift":
             yield from _whole_shift(spot, node)
         if node.kind == "xor":
             yield from (one for part in node.parts for one in _other_bits(spot, part))
+
+
+def _of_powers(spot: Spot, node: Node) -> Iterator[Rewrite]:
+    """What is right for powers of two alone, `x & (n - 1)` for `x % n`; and what is rounded down, `n & ~15`, that may
+    have to be rounded up."""
+    left, first = node.parts[0], spot.start(node)
+    whole = spot.source.slice(first, left.last)
+    less = re.fullmatch(r"\((.*[^\s])\s*-\s*1u?\)", spot.text(node.parts[1]), re.DOTALL)
+    if less and not less[1].isdecimal():
+        by = less[1] if re.fullmatch(r"[\w.:>-]+", less[1]) else f"({less[1]})"
+        yield spot.replace(first, node.last, f"{whole} % {by}", "masks")
+    cut = re.fullmatch(r"~\s*\(?(\d{1,3}|\w+ - 1)[uU]?\)?|-\s*(\d{1,4})", spot.text(node.parts[1]))
+    if cut and left.kind != "group":
+        more = cut[1] or str(int(cut[2]) - 1)
+        yield spot.replace(first, left.last, f"({whole} + {more})", "masks")
 
 
 _MASK = re.compile(r"&\s*(0[xX][0-9a-fA-F]{1,8}[uU]?|15|255)\b")

@@ -62,6 +62,9 @@ def bounds(spot: Spot) -> Iterator[Rewrite]:
                 less = spot.source.slice(left.first, left.parts[-1].first - 1)
                 text = f"{less} {strict} {spot.text(right)}"
                 yield spot.replace(node.first, node.last, text, "bounds")
+            if right.kind in ("product", "sum") and spot.source.tokens[spot.within.start].text == "for":
+                for nth, name in enumerate(_ends(spot)):
+                    yield replace(spot.replace(right.first, right.last, name, "bounds"), rank=0.3 + 0.1 * nth)
             loose, step = {"<": "<=", ">=": ">"}.get(sign), _step(spot)
             if loose and step and spot.source.tokens[spot.within.start].text == "for":
                 text = f"{spot.text(left)} + {step} {loose} {spot.text(right)}"
@@ -78,6 +81,16 @@ def bounds(spot: Spot) -> Iterator[Rewrite]:
     yield from _several(spot)
 
 
+def _ends(spot: Spot) -> list[str]:
+    """Constants of the file that a loop may end at, and that its head does not have: the nearest first."""
+    own = {spot.source.tokens[i].text for i in spot.within}
+    names = (name for name, known in spot.names.items() if known.sort in ("integer", "") and name not in own)
+    return [name for name in names if re.fullmatch(r"[A-Z][A-Z0-9_]+|k[A-Z]\w+", name)][:_MOST_ENDS]
+
+
+_MOST_ENDS = 6
+
+
 def _counts(spot: Spot) -> list[str]:
     """Integers that are declared before a loop and not in it, and constants of the file: of what it goes through
     there may be several."""
@@ -86,7 +99,7 @@ def _counts(spot: Spot) -> list[str]:
     own = {one.text for one in spot.scope.operands if one.first in spot.within}
     known = [name for name, one in spot.names.items() if one.sort == "integer" and name.isidentifier()]
     counts = [name for name in known if name not in own and name not in spot.scalars]
-    return sorted(counts, key=lambda name: name in spot.scope.outside)[:_MOST_EXTENTS]
+    return sorted(counts, key=lambda name: name in spot.scope.outside)[:_MOST_ENDS]
 
 
 def _several(spot: Spot) -> Iterator[Rewrite]:
@@ -101,9 +114,7 @@ def _several(spot: Spot) -> Iterator[Rewrite]:
 def _all_there_are(spot: Spot) -> list[str]:
     """Integer constants of the file, the nearest first."""
     known = spot.scope.outside.keys()
-    return [name for name, one in spot.names.items() if name in known and one.sort == "integer"][
-        :_MOST_EXTENTS
-    ]
+    return [name for name, one in spot.names.items() if name in known and one.sort == "integer"][:_MOST_ENDS]
 
 
 def _step(spot: Spot) -> str:
@@ -183,10 +194,10 @@ def _extents(spot: Spot, text: str, behind: Counter[str]) -> list[str]:
     known = [one for one in spot.names.values() if one.sort == "integer" and one.text != text]
     beside = [one.text for one in known if head and one.text.startswith(f"{head}.")]
     others = [one.text for one in known if one.text in behind or one.text in spot.scalars]
-    return list(dict.fromkeys((*sorted(beside, key=lambda name: -behind[name]), *others)))[:_MOST_EXTENTS]
+    return list(dict.fromkeys((*sorted(beside, key=lambda name: -behind[name]), *others)))[:_MOST_ENDS]
 
 
-_MOST_EXTENTS = 8
+_MOST_ENDS = 8
 
 
 def _relatives(spot: Spot, text: str) -> list[str]:

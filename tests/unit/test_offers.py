@@ -342,6 +342,7 @@ def test_an_index_less_one_is_in_brackets_where_it_binds_less() -> None:
 
 PITCHES = """\
 #define STRIPS 8
+#define WINDOW (4 * STRIPS + 5)
 struct Shape { int heads, kv_heads; };
 __device__ int ceil_div(int a, int b) { return (a + b - 1) / b; }
 __global__ void pitches(const double* x, double* y, const float* r, float* to, Shape p, int n, int k, int slices) {
@@ -356,6 +357,8 @@ __global__ void pitches(const double* x, double* y, const float* r, float* to, S
   for (int at = 0; at < k; at += 32) {
     if (at + 32 < k) __syncthreads();
   }
+  const int padded = (n + 15) & ~15, phase = (n * k) % slices;
+  for (int at = threadIdx.x; at < WINDOW; at += 64) y[at] = padded + phase;
   y[0] = sum;
 }
 """
@@ -364,6 +367,9 @@ __global__ void pitches(const double* x, double* y, const float* r, float* to, S
 @pytest.mark.parametrize(
     ("wrong", "right"),
     [
+        ("padded = n & ~15", "padded = (n + 15) & ~15"),
+        ("(n * k) & (slices - 1)", "(n * k) % slices"),
+        ("at < STRIPS * 4;", "at < WINDOW;"),
         ("x[j + 1]", "x[j + STRIPS]"),
         ("float kept", "double kept"),
         ("= ceil_div(k, slices) / 32 * 32", "= ceil_div(ceil_div(k, slices), 32) * 32"),
