@@ -79,8 +79,8 @@ class SourceCopy:
         return build(_with_flags(self.case, (_QUICK, *self.headers, *flags)), self._target)
 
     def precompiled(self, digest: str) -> tuple[str, ...]:
-        """`headers`, where the source begins with some that are not the user's, and compiles with them to the same
-        code as without: they are most of what a compiler reads. No flags otherwise.
+        """Flags for `headers`, where the source begins with some that are not the user's, and compiles with them to
+        the same code as without: they are most of what a compiler reads. None otherwise.
 
         Args:
             digest: of what `quick` compiles to.
@@ -93,12 +93,10 @@ class SourceCopy:
         source.write_text("".join(f"#include <{name}>\n" for name in names))
         try:
             case = _with_flags(self.case, (_QUICK,))
-            self.headers = precompiled(case, self._target, source, source.with_suffix(".pch"))
-            if self.quick().toolchain["code_object"] != digest:
-                self.headers = ()
+            flags = precompiled(case, self._target, source, source.with_suffix(".pch"))
+            return flags if self.quick(flags).toolchain["code_object"] == digest else ()
         except ProbeError:
-            self.headers = ()
-        return self.headers
+            return ()
 
     def _copied(self, case: KernelCase) -> KernelCase:
         """A kernel as it is compiled from the copy; with those of the same file that are launched before it."""
@@ -131,9 +129,6 @@ def _with_flags(case: KernelCase, flags: Sequence[str]) -> KernelCase:
     return replace(case, flags=(*case.flags, *flags), before=before)
 
 
-_INCLUDE = re.compile(rb"""^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]{1,400})[">]""", re.MULTILINE)
-
-
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _ONE_MORE = re.compile(r"\s*#[ \t]*include[ \t]*<([^>\n]{1,400})>[ \t]*\r?(?:\n|$)")
 
@@ -144,6 +139,9 @@ def _first_included(text: str) -> Iterator[str]:
     while (found := _ONE_MORE.match(rest, at)) is not None:
         yield found[1]
         at = found.end()
+
+
+_INCLUDE = re.compile(rb"""^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]{1,400})[">]""", re.MULTILINE)
 
 
 def _own(case: KernelCase, read: Collection[Path]) -> list[Path]:

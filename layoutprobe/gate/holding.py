@@ -13,7 +13,7 @@ from layoutprobe.manifest.model import KernelCase
 from layoutprobe.observe.work import Work
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import Unlisted
-from layoutprobe.source.expressions import function_name, opens_body
+from layoutprobe.source.expressions import body_behind, function_name
 from layoutprobe.source.statements import Source
 
 
@@ -97,10 +97,9 @@ _DISAGREE = tuple(f"swizzle/{name}" for name in ("lds-one-sided", "lds-stride", 
 
 def _is_called_by_several(source: Source, offset: int) -> bool:
     """Whether the function around a place of the text is called in several others, as by who stores and who loads."""
-    at = next((i for i, token in enumerate(source.tokens) if token.end >= offset), 0)
-    own = function_name(source, at)
+    own = function_name(source, source.token_at(offset))
     calls = (opened for name, opened in source.calls(range(len(source.tokens))) if name == own)
-    outside = [opened for opened in calls if not opens_body(source, source.partner[opened] + 1)]
+    outside = [opened for opened in calls if body_behind(source, opened) is None]
     return len({function_name(source, opened) for opened in outside}) > 1
 
 

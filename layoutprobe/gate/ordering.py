@@ -127,8 +127,7 @@ def _in_callers(edits: SourceEdits, added: SourceEdit, barriers: Sequence[Source
 def _calls_of(edits: SourceEdits, added: SourceEdit) -> list[tuple[Path, int]]:
     """Where statements end that call the function in which a change lies; none of a kernel."""
     source = edits.sources[added.file]
-    at = next((i for i, token in enumerate(source.tokens) if token.end >= added.rewrite.start), 0)
-    own = function_name(source, at)
+    own = function_name(source, source.token_at(added.rewrite.start))
     return [
         (file, one.tokens[stop].end)
         for file, one in edits.sources.items()

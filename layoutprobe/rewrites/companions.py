@@ -11,6 +11,7 @@ from layoutprobe.rewrites.omitted import added, ends
 from layoutprobe.rewrites.paired import paired
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.declarations import declarations
+from layoutprobe.source.expressions import parted
 from layoutprobe.source.statements import Source
 
 _MOST = 4
@@ -113,7 +114,9 @@ def _steps_too(spot: Spot) -> Iterator[Rewrite]:
     close = source.partner.get(opened, 0)
     if tokens[spot.within.start].text != "for" or not close:
         return
-    steps = [(i, stop) for i, stop in _parts_of(source, opened, close) if tokens[i + 1].text == "+="]
+    behind = 1 + max((i for i in range(opened, close) if tokens[i].text == ";"), default=close)
+    parts = parted(source, behind, close, {","})
+    steps = [(i, stop) for _, i, stop in parts if stop > i + 2 and tokens[i + 1].text == "+="]
     moved = {tokens[i].text for i, _ in steps}
     pointers = [one.text for one in spot.names.values() if one.sort == "pointer" and one.text not in moved]
     for i, stop in steps:
@@ -122,16 +125,6 @@ def _steps_too(spot: Spot) -> Iterator[Rewrite]:
             for name in [one for one in pointers if one.isidentifier()][:_MOST]:
                 text = f", {name} += {source.slice(i + 2, stop)}"
                 yield spot.behind(close - 1, text, "companions")
-
-
-def _parts_of(source: Source, opened: int, close: int) -> Iterator[tuple[int, int]]:
-    """First and last token of what stands between commas behind the last semicolon of a loop's head."""
-    first = i = 1 + max((i for i in range(opened, close) if source.tokens[i].text == ";"), default=close)
-    while i <= close:
-        if i == close or source.tokens[i].text == ",":
-            yield from [(first, i)] if i > first + 2 else []
-            first = i + 1
-        i = source.partner.get(i, i) + 1 if source.tokens[i].text in ("(", "[", "{") else i + 1
 
 
 def _never_used(spot: Spot) -> Iterator[Rewrite]:

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
+from layoutprobe.rewrites.known import CONSTANT
 from layoutprobe.rewrites.omitted import sums_of
 from layoutprobe.rewrites.spot import Known, Rewrite, Spot
 from layoutprobe.source.declarations import declarations, sort_of
@@ -85,7 +86,7 @@ def _ends(spot: Spot) -> list[str]:
     """Constants of the file that a loop may end at, and that its head does not have: the nearest first."""
     own = {spot.source.tokens[i].text for i in spot.within}
     names = (name for name, known in spot.names.items() if known.sort in ("integer", "") and name not in own)
-    return [name for name in names if re.fullmatch(r"[A-Z][A-Z0-9_]+|k[A-Z]\w+", name)][:_MOST_ENDS]
+    return [name for name in names if CONSTANT.fullmatch(name)][:_MOST_ENDS]
 
 
 _MOST_ENDS = 6

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from layoutprobe.rewrites.spot import Spot
@@ -10,6 +11,9 @@ from layoutprobe.source.expressions import function_around
 from layoutprobe.source.scope import BUILTIN
 from layoutprobe.source.statements import Source
 from layoutprobe.source.tree import TYPES, Node
+
+CONSTANT = re.compile(r"[A-Z][A-Z0-9_]+|k[A-Z]\w+")
+"""A name as constants have one."""
 
 
 def known_here(spot: Spot, names: frozenset[str]) -> bool:

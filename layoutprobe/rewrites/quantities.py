@@ -13,6 +13,7 @@ from math import log
 
 from msgspec.structs import replace
 
+from layoutprobe.rewrites.known import CONSTANT
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.declarations import declared_in
 from layoutprobe.source.expressions import between, function_around, scaled, sums, terms
@@ -184,10 +185,9 @@ def _steps_of(spot: Spot) -> list[str]:
     source, block = spot.source, spot.source.block_around(spot.within.start)
     head = source.around(block[0] - 1) if block is not None else range(0)
     near = {source.tokens[i].text for part in (spot.within, head) for i in part}
-    return sorted(name for name in near if _CONSTANT.fullmatch(name) and name in spot.names)
+    return sorted(name for name in near if CONSTANT.fullmatch(name) and name in spot.names)
 
 
-_CONSTANT = re.compile(r"[A-Z][A-Z0-9_]+|k[A-Z]\w+")
 _NEAR_VALUE, _MOST_MEANT = 4, 8
 
 

@@ -15,6 +15,7 @@ from msgspec import Struct
 from layoutprobe.rewrites.chosen import ASKS, Region, with_choice
 from layoutprobe.rewrites.spot import Rewrite
 from layoutprobe.source.declarations import declared_in, is_headed
+from layoutprobe.source.expressions import body_behind
 from layoutprobe.source.macros import Macro, macros, source_at
 from layoutprobe.source.statements import Source
 from layoutprobe.source.tree import template_end
@@ -269,7 +270,7 @@ def _call_of_template(source: Source, first: int, last: int) -> tuple[int, int] 
 def _has_lds(source: Source, name: str) -> bool:
     """Whether a function declares LDS: each instance of a template has its own, and many have more than there is."""
     heads = (i for one, i in source.calls(range(len(source.tokens))) if one == name)
-    bodies = (brace for i in heads if source.is_block(brace := source.partner[i] + 1))
+    bodies = (brace for i in heads if (brace := body_behind(source, i)) is not None)
     return any("__shared__" in source.slice(brace, source.partner[brace]) for brace in bodies)
 
 

@@ -151,7 +151,8 @@ def is_headed(source: Source, brace: int) -> bool:
     return returns > 0 and texts[returns - 1] in _BEFORE_BODY and not {";", "{", "}"} & {*texts[returns:]}
 
 
-_BEFORE_BODY = (")", "const", "noexcept", "mutable", "override")
+QUALIFIERS = ("const", "noexcept", "mutable", "override")
+_BEFORE_BODY = (")", *QUALIFIERS)
 """What may stand between the parameters of a function and its body."""
 _LONGEST_RESULT = 12
 """Words of the type behind `->`, with it and what stands before."""

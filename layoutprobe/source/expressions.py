@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutprobe.source.declarations import is_headed
+from layoutprobe.source.declarations import QUALIFIERS, is_headed
 from layoutprobe.source.statements import Source
 
 
@@ -106,15 +106,15 @@ def function_name(source: Source, index: int) -> str:
     brackets = (
         i for i in function_around(source, index) if source.tokens[i].text == "(" and i in source.partner
     )
-    return next(
-        (source.tokens[i - 1].text for i in brackets if opens_body(source, source.partner[i] + 1)), ""
-    )
+    return next((source.tokens[i - 1].text for i in brackets if body_behind(source, i) is not None), "")
 
 
-def opens_body(source: Source, i: int) -> bool:
-    """Whether a function's body begins behind its brackets: `) {`, `) const {`."""
-    i += source.tokens[i].text in ("const", "noexcept")
-    return source.is_block(i)
+def body_behind(source: Source, opened: int) -> int | None:
+    """The brace of a function's body behind its parameters, `(int k) const {`; None for a call."""
+    i = source.partner[opened] + 1
+    while i < len(source.tokens) and source.tokens[i].text in QUALIFIERS:
+        i += 1
+    return i if source.is_block(i) else None
 
 
 def line_start(source: Source, index: int) -> int:

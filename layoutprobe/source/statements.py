@@ -112,6 +112,10 @@ class Source:
         """Where a column of a line stands in the text."""
         return self._starts[min(line, len(self._starts)) - 1] + column - 1
 
+    def token_at(self, offset: int) -> int:
+        """The first token that ends at a place in the text, or behind it; the last one where none does."""
+        return min(bisect_left(self.tokens, offset, key=lambda token: token.end), len(self.tokens) - 1)
+
     def defines(self, i: int) -> bool:
         """A name that is given a value, or declared as an array."""
         follows = self.tokens[i + 1].text if i + 1 < len(self.tokens) else ""

@@ -53,6 +53,7 @@ def test_headers_are_compiled_once_and_the_code_is_the_same(tmp_path: Path) -> N
     plain = copy.quick()
     flags = copy.precompiled(plain.toolchain["code_object"])
     assert any(flag.endswith(".pch") for flag in flags)
+    copy.headers = flags
     assert (tmp_path / "copy" / "layoutprobe-headers.hip").read_text() == (
         "#include <hip/hip_runtime.h>\n#include <hip/hip_fp16.h>\n"
     )
