@@ -74,6 +74,10 @@ class ToolchainError(ProbeError):
     """No usable compiler, or the compiler refused the source."""
 
 
+class LateError(ToolchainError):
+    """A tool did not end in the time that it was given."""
+
+
 class CodeObjectError(ProbeError):
     """The bytes are not a code object that we can read."""
 

@@ -9,11 +9,14 @@ from msgspec.structs import replace
 
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.faults import fault_rules
+from layoutprobe.observe.lds_traffic import Traffic, TrafficOf
 from layoutprobe.observe.undefined import UndefinedLoad, UndefinedObserver, UndefinedRecord, UndefinedUse
+from layoutprobe.observe.who import Who
+from layoutprobe.place import Place
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.trace.places import vector, where
-from layoutprobe.trace.subject import Recorded, Subject
+from layoutprobe.trace.subject import Recorded, RunSpec, Subject
 
 NAME = "lds-safety"
 
@@ -106,12 +109,30 @@ def _finding(
         hint="look for the store that should have filled this byte: its bounds test, its stride, the "
         "threads that take part; fill the tail of a ragged tile with zeros",
         count=sum(one.count for one in loads),
-        related=(Related("used by", where(subject, use.inst, use.who)),) if use else (),
+        related=(
+            *((Related("used by", where(subject, use.inst, use.who)),) if use else ()),
+            *((Related("neighbour stored by", beside),) if (beside := _stored_beside(subject, load)) else ()),
+        ),
     )
 
 
 def _operand(subject: Subject, use: UndefinedUse | None) -> dict[str, Any]:
     return {"matrix": use.role, "register": vector(subject, use.vgpr)} if use else {}
+
+
+def _stored_beside(subject: Subject, load: UndefinedLoad) -> Place | None:
+    """The store of what lies nearest to the byte: where it ends too early, the fault is there."""
+    group = load.who.workgroup
+    near = load.below if load.below is not None else load.above
+    if near is None or group is None:
+        return None
+    watched = RunSpec(subject.plain().spec.inputs, (TrafficOf(group),))
+    passages = subject.run(watched, partial=True).record(Traffic).passages
+    found = next((one for one in passages if one.store and one.lanes(near).size), None)
+    if found is None:
+        return None
+    who = Who(group, found.wave, int(found.lanes(near)[0]))
+    return where(subject, subject.insts[found.pc], who)
 
 
 def _neighbours(load: UndefinedLoad) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
@@ -14,7 +15,7 @@ from layoutprobe.observe.clashes import Clash, LdsRecord
 from layoutprobe.observe.counters import spelled, waits
 from layoutprobe.observe.lds import LdsObserver
 from layoutprobe.observe.waits import Hazard, WaitObserver, WaitRecord
-from layoutprobe.report.finding import Finding, Related, Rule
+from layoutprobe.report.finding import Finding, Related, Role, Rule
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.trace.formal_races import formal_at_barriers
 from layoutprobe.trace.missing_barriers import missing_barriers, missing_waits
@@ -140,10 +141,34 @@ def _above(subject: Subject, inst: Inst, fits: Callable[[Inst], bool]) -> Inst |
     )
 
 
-def _barrier_below(subject: Subject, inst: Inst) -> Inst | None:
-    """The first barrier behind an instruction in the code."""
-    below = (one for pc, one in subject.insts.items() if pc > inst.pc and Kind.ARRIVE in one.kind)
-    return min(below, key=_pc, default=None)
+def _barrier_behind(subject: Subject, inst: Inst) -> Inst | None:
+    """The first barrier that control flow can come to from an instruction."""
+    waiting, seen = deque([inst.next_pc]), set[int]()
+    while waiting:
+        pc = waiting.popleft()
+        one = subject.insts.get(pc)
+        if one is None or pc in seen:
+            continue
+        if Kind.ARRIVE in one.kind:
+            return one
+        seen.add(pc)
+        if Kind.BRANCH in one.kind:
+            waiting.append(one.branch_target)
+        if Kind.FINAL not in one.kind:
+            waiting.append(one.next_pc)
+    return None
+
+
+def _wait_at(subject: Subject, barrier: Inst) -> Inst | None:
+    """The wait that stands right before a barrier, as those of one piece of assembly do."""
+    counting, line_of = isa_of(subject.code, subject.kernel).counting, subject.code.lines.find
+    before = sorted((one for pc, one in subject.insts.items() if pc < barrier.pc), key=_pc)[-_BEFORE:]
+    found = (one for one in reversed(before) if waits(one, counting))
+    return next((one for one in found if line_of(one.pc) == line_of(barrier.pc)), None)
+
+
+_BEFORE = 3
+"""Instructions that may stand between a wait and its barrier, and the wait."""
 
 
 def _pc(inst: Inst) -> int:
@@ -159,20 +184,32 @@ def _late(subject: Subject, clashes: Sequence[Clash]) -> Finding:
     isa = isa_of(subject.code, subject.kernel)
     bare, barrier = ("s_barrier_signal",) * 2 if isa.split_barrier else ("s_barrier", "the barrier")
     wait = spelled(isa.counting, isa.counting.loads if first.inst.to_lds else isa.counting.lds, 0)
-    below = _barrier_below(subject, first.inst)
+    below = _barrier_behind(subject, first.inst)
+    loose, so, led = None, "", tuple[Related, ...]()
     if below is not None:
         known = site(subject, below)
         barrier = known if barrier == below.name else f"{barrier}, {known}"
+        loose = _wait_at(subject, below)
+    place = replace(where(subject, first.inst, first.who), lds_byte=shown.byte)
+    if loose is not None:
+        needed = isa.counting.loads if first.inst.to_lds else isa.counting.lds
+        left = waits(loose, isa.counting).get(needed)
+        counts = (
+            f"lets {left} of {needed} be" if left is not None else f"does not ask for {needed}, which may be"
+        )
+        so = f": the wait before it {counts} outstanding"
+        role: Role = "loaded by" if access == "load" else "stored by"
+        place, led = replace(where(subject, loose, first.who), lds_byte=shown.byte), (Related(role, place),)
     return Finding(
         LATE_ACCESS,
-        f"an LDS {access} is outstanding at the barrier, and wave {second.who.wave} {effect} its byte after it",
-        replace(where(subject, first.inst, first.who), lds_byte=shown.byte),
+        f"an LDS {access} is outstanding at the barrier, and wave {second.who.wave} {effect} its byte after it{so}",
+        place,
         expected=f"{wait} between {site(subject, first.inst)} and {barrier}",
         observed=f"the {access} of wave {first.who.wave} may take effect after {site(subject, second.inst)} "
         f"of wave {second.who.wave}",
         hint=f"__syncthreads() waits by itself; a bare {bare} does not",
         count=sum(c.count for c in clashes),
-        related=(Related("used by", where(subject, second.inst, second.who)),),
+        related=(*led, Related("used by", where(subject, second.inst, second.who))),
     )
 
 

@@ -297,9 +297,8 @@ def _undefined(subject: Subject, c: Comparison) -> _Cause:
             )
             return _Cause(NEVER_DEFINED, says, None, read)
     if not c.undefined.all():
-        return _Cause(
-            NEVER_DEFINED, f"the wrong elements were never given a defined value: {where_wrong(c.wrong)}"
-        )
+        says = f"the wrong elements were never given a defined value: {where_wrong(c.wrong)}"
+        return _Cause(NEVER_DEFINED, says, None, _store_beside(subject, c))
     if isinstance(contract, Gemm) and contract.c and not subject.plain().beta:
         reads = subject.run(replace(c.spec, observers=(LoadSiteRecorder,))).record(LoadSites).loads
         if loads := reads.get(f"buffer {contract.c}"):
@@ -309,6 +308,18 @@ def _undefined(subject: Subject, c: Comparison) -> _Cause:
         says = f"{contract.d} is read, and what it holds before the launch is undefined: is the result added to it?"
         return _Cause(NEVER_DEFINED, says, None, read)
     return _Cause(NEVER_DEFINED, "no element is ever given a defined value")
+
+
+def _store_beside(subject: Subject, c: Comparison) -> Place | None:
+    """The store of the element that comes last before those that nothing stores, or first behind them."""
+    first = int(np.flatnonzero(c.wrong)[0])
+    kept = np.flatnonzero(~c.undefined.ravel())
+    near = kept[max(int(np.searchsorted(kept, first)) - 1, 0)]
+    lost, stored = (
+        _stored_by(subject, c, tuple(int(i) for i in np.unravel_index(flat, c.wrong.shape)))
+        for flat in (first, near)
+    )
+    return stored if lost.pc is None and stored.pc is not None else None
 
 
 def _stores(case: KernelCase, name: str) -> bool:

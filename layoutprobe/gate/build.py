@@ -41,6 +41,11 @@ class Built(Struct, frozen=True, eq=False):
     toolchain: Mapping[str, str]
     before: tuple[Built, ...] = ()
 
+    @property
+    def size(self) -> int:
+        """Bytes of the code object that are loaded."""
+        return sum(len(one.data) for one in self.code.segments)
+
 
 def build(case: KernelCase, target: str) -> Built:
     """Compile (through the cache) or load a kernel, and hold it against its declared arguments.

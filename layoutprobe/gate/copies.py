@@ -34,9 +34,11 @@ class SourceCopy:
         original: the kernel.
         case: the same, compiled from the copy.
         headers: flags for `quick`, with which headers are not read again each time.
+        seconds: that `quick` may take; None: as any compilation.
     """
 
     headers: tuple[str, ...] = ()
+    seconds: float | None = None
 
     def __init__(self, case: KernelCase, target: str, folder: Path) -> None:
         """Make a copy in a folder."""
@@ -74,9 +76,13 @@ class SourceCopy:
         """The copy compiled as it stands, for runs alone; `flags`: further ones.
 
         Raises:
+            LateError: it takes longer than it may.
             ProbeError: see `build`.
         """
-        return build(_with_flags(self.case, (_QUICK, *self.headers, *flags)), self._target)
+        from layoutprobe.toolchain.process import within
+
+        with within(self.seconds):
+            return build(_with_flags(self.case, (_QUICK, *self.headers, *flags)), self._target)
 
     def precompiled(self, digest: str) -> tuple[str, ...]:
         """Flags for `headers`, where the source begins with some that are not the user's, and compiles with them to

@@ -29,6 +29,7 @@ class Held(Struct, frozen=True):
         plainer: a XOR of the source, or a term of a constant, is none with it.
         of_both: it is of a function through which loads and stores of LDS both go, where these do not agree.
         in_loop: it is of the head of a loop.
+        one_more: it has a number more than what it replaces, where a name may be meant.
         work: instructions that all waves execute with it, together.
         longest: those of the wave that executes most.
     """
@@ -41,6 +42,7 @@ class Held(Struct, frozen=True):
     plainer: bool = False
     of_both: bool = False
     in_loop: bool = False
+    one_more: bool = False
     work: int = 0
     longest: int = 0
 
@@ -54,7 +56,12 @@ class Held(Struct, frozen=True):
     def may_be_beaten(self) -> bool:
         """Whether others are looked for longer: it does more than the kernel as it is, goes wrong at sizes that are
         not listed, or has a number where a name may be meant."""
-        return self.more or bool(self.unlisted) or self.edit.rewrite.kind in _OF_NUMBERS
+        return self.more or bool(self.unlisted) or self.brings_number
+
+    @property
+    def brings_number(self) -> bool:
+        """Whether a number comes that something else than the source has told, or one more than there was."""
+        return self.edit.rewrite.kind in _OF_NUMBERS or self.one_more
 
     def is_doubtful(self, case: KernelCase) -> bool:
         """Whether it brings a number that is an extent at some size, and may hold for it alone; makes a wave or other
@@ -88,7 +95,13 @@ def of_text(edit: SourceEdit, text: str, unlisted: tuple[Unlisted, ...]) -> Held
     old, new = text[start : edit.rewrite.end], edit.rewrite.text
     plainer = ("^" in old and "^" not in new) or is_padding(head, old, new)
     of_both = edit.finding.rule.id in _DISAGREE and _is_called_by_several(Source(text), start)
-    return Held(edit, unlisted, plainer=plainer, of_both=of_both, in_loop=head.startswith(("for", "while")))
+    in_loop, one_more = head.startswith(("for", "while")), len(_numbers(new)) > len(_numbers(old))
+    return Held(edit, unlisted, plainer=plainer, of_both=of_both, in_loop=in_loop, one_more=one_more)
+
+
+def _numbers(text: str) -> list[str]:
+    """Whole numbers of a text, but for 0 and 1."""
+    return re.findall(r"(?<![\w.])(?:[2-9]|[1-9]\d+)\b(?!\.)", text)
 
 
 _DISAGREE = tuple(f"swizzle/{name}" for name in ("lds-one-sided", "lds-stride", "lds-offset", "unexplained"))
@@ -154,9 +167,9 @@ def _is_for_a_name(one: Held, held: Sequence[Held]) -> bool:
     beside = (
         other.edit.rewrite.start - edit.rewrite.start
         for other in held
-        if other.edit.file == edit.file and other.edit.rewrite.kind not in _OF_NUMBERS
+        if other.edit.file == edit.file and not other.brings_number
     )
-    return edit.rewrite.kind in _OF_NUMBERS and any(abs(away) < _BESIDE for away in beside)
+    return one.brings_number and any(abs(away) < _BESIDE for away in beside)
 
 
 def _is_around_another(one: Held, held: Sequence[Held]) -> bool:

@@ -28,7 +28,7 @@ from layoutprobe.checks.base import Check
 from layoutprobe.engine.base import DEFAULT_BUDGET
 from layoutprobe.engine.choice import NUMPY
 from layoutprobe.engine.registry import make_engine
-from layoutprobe.errors import ProbeError
+from layoutprobe.errors import LateError, ProbeError
 from layoutprobe.gate.build import Built
 from layoutprobe.gate.copies import LINES, SourceCopy
 from layoutprobe.gate.holding import Held, likeliest, of_text
@@ -54,6 +54,11 @@ COST = 90_000_000
 _COMPILED, _REFUSED, _DECODED, _CHECKED, _JUDGED = 190_000, 110_000, 100, 600_000, 3_000_000
 """What it costs to compile a change, to have it refused, to decode an instruction, to apply a check once, and to
 judge a change whole."""
+_TIMES, _LEAST_SECONDS = 6, 3.0
+"""How many times as long as the kernel a change may take to compile, and as long it may be; but so many seconds are
+granted in any case. Where loops are unrolled, another bound may make a hundred times as much of them."""
+_LATE = 2_000_000
+"""What a change costs that is not compiled in that time."""
 _PROGRAM, _VARIANT, _OF_CODE = 500_000, 5_000, 27
 """What it costs to compile many changes as one program, each of them, and each byte of the code that they become."""
 _USUAL = 4
@@ -67,7 +72,9 @@ OF_ORDER = ("barriers", "moved")
 """Kinds of changes of what keeps waves in an order; see `ordering.py`."""
 _CAUSES = 2
 """Findings whose lines are changed."""
-_WHOLE = 4
+_BESIDE = 60
+"""Further changes that are tried of the statement in which the first one holds."""
+_WHOLE = 6
 """Changes that are judged whole: those that mend the runs at hand, and nothing else, are few."""
 
 
@@ -102,6 +109,8 @@ class Mender:
         self._copies: list[SourceCopy] = []
         self._free = SimpleQueue[SourceCopy]()
         self._keys, self._objects = set[object](), set[str]()
+        self._late = set[object]()
+        self._size = 1
         self._judged = 0
         self.tried = self.compiled = 0
         self.spent = 0.0
@@ -127,10 +136,13 @@ class Mender:
         with nothing_kept():
             if not copies[0].compiles_alike(self._toolchain):
                 return False
-            digest = copies[0].quick().toolchain["code_object"]
-            headers = copies[0].precompiled(digest)
+            begun = time.monotonic()
+            plain = copies[0].quick()
+            seconds = max(_LEAST_SECONDS, _TIMES * (time.monotonic() - begun))
+            headers = copies[0].precompiled(digest := plain.toolchain["code_object"])
         for copy in copies:
-            copy.headers = headers
+            copy.headers, copy.seconds = headers, seconds
+        self._size = plain.size
         self._objects.add(digest)
         self._copies = copies
         for copy in copies:
@@ -158,6 +170,21 @@ class Mender:
             if trials is not None:
                 yield from self._chosen(new, late, trials, goes_on, pool)
             yield from self._alone(chain(late, new), trials, goes_on, pool)
+
+    def beside(
+        self,
+        edit: SourceEdit,
+        edits: Sequence[SourceEdit],
+        trials: Trials | None,
+        goes_on: Callable[[], bool],
+    ) -> Iterator[Held]:
+        """Changes of the same statement that hold as well: what holds is near what was meant."""
+        source = self.edits.sources[edit.file]
+        own = source.around(source.token_at(edit.rewrite.start))
+        within = range(source.tokens[own.start].start, source.tokens[max(own.stop - 1, own.start)].end)
+        near = (one for one in edits if one.file == edit.file and one.rewrite.start in within)
+        some = [one for one in near if one.key not in self._keys][:_BESIDE]
+        yield from self.holding(some, trials, goes_on)
 
     def _chosen(
         self,
@@ -243,8 +270,11 @@ class Mender:
         self.tried += 1
         built = future.result()
         self.compiled += built is not None
-        self.spent += _REFUSED if built is None else _COMPILED
-        return self._held(edit, built, trials)
+        times = built.size / self._size if built is not None else 0
+        self.spent += (
+            _LATE if edit.key in self._late else _REFUSED if built is None else _COMPILED * max(1, times)
+        )
+        return self._held(edit, built, trials) if times <= _TIMES else None
 
     def _held(self, edit: SourceEdit, built: Built | None, trials: Trials | None) -> Held | None:
         """The change, where everything holds with it."""
@@ -281,6 +311,9 @@ class Mender:
         try:
             with copy.holding(edit.file, edit.rewrite.apply(copy.texts[edit.file])):
                 return copy.quick(flags)
+        except LateError:
+            self._late.add(edit.key)
+            return None
         except (ProbeError, MemoryError):
             return None
         finally:
@@ -397,6 +430,9 @@ def source_changes(
     for one in mender.holding(edits, trials, goes_on):
         if one.may_lead(findings):
             held.append(one)
+            if len(held) == 1:
+                beside = mender.beside(one.edit, edits, trials, goes_on)
+                held += [other for other in beside if other.may_lead(findings)]
             if not one.is_doubtful(mender.case):
                 bound = min(bound, mender.tried + (_AFTER_MORE if one.may_be_beaten else _AFTER))
     usual = trials.first.whole_work if trials is not None and not trials.first.unseen else None

@@ -103,6 +103,18 @@ def inside(here: Near) -> Iterator[Near]:
             yield Near(here.far + FARTHER + n * FARTHER / 4, here.file, source, within, 0)
 
 
+def head_of(here: Near) -> Iterator[Near]:
+    """The head of the branch or loop that a statement is in: what is done too seldom is asked too much there."""
+    source = here.source
+    block = source.block_around(here.within.start)
+    if block is None or not block[0]:
+        return
+    within = source.around(block[0] - 1)
+    far = {"if": FARTHER, "for": DEFINED, "while": DEFINED}.get(source.tokens[within.start].text)
+    if far is not None and within != here.within:
+        yield Near(here.far + far, here.file, source, within, 0, here.outer, here.used)
+
+
 def readers(here: Near) -> Iterator[Near]:
     """Statements that read the array which one that is told stores to: what is lost in it may be so there."""
     source, tokens = here.source, here.source.tokens

@@ -10,9 +10,11 @@ from pathlib import Path
 from layoutprobe.gate.holding import Held
 from layoutprobe.gate.mending import Mender
 from layoutprobe.gate.source_edits import SourceEdit, SourceEdits
+from layoutprobe.place import Place
 from layoutprobe.report.finding import Finding
 from layoutprobe.rewrites.barriers import BARRIER
-from layoutprobe.source.expressions import function_name
+from layoutprobe.rewrites.spot import Rewrite
+from layoutprobe.source.expressions import function_name, indent
 from layoutprobe.source.statements import Source
 
 _IN_USE = "buffer-in-use"
@@ -52,8 +54,12 @@ def ordering(mender: Mender, race: Finding) -> list[Held]:
         return other
     if _is_within_a_statement(race) and (atomic := first_of(of("atomic")[:_BUFFERS])):
         return atomic
-    barriers = sorted(of("barriers"), key=lambda edit: not _comes_first(edits, edit, race))
     moved = of("moved")
+    lesser = [edit for edit in of("barriers") if edit.rewrite.end > edit.rewrite.start]
+    if parted := first_of([*lesser, *_between(edits, race)]):
+        there = [edit for edit in moved if _goes_to(edits.sources[edit.file].text, edit, parted[0].edit)]
+        return parted + first_of(there[:1] or moved[:_MOVED])
+    barriers = sorted(of("barriers"), key=lambda edit: not _comes_first(edits, edit, race))
     inner = first_of(barriers[:_BARRIERS])
     if not inner:
         return first_of(moved[:_MOVED])
@@ -63,6 +69,80 @@ def ordering(mender: Mender, race: Finding) -> list[Held]:
     found = first_of(_in_callers(edits, found[0].edit, barriers)[:_OUTSIDE]) or found
     there = [edit for edit in moved if _goes_to(source.text, edit, found[0].edit)]
     return found + first_of(there[:1] or moved[:_MOVED])
+
+
+def _between(edits: SourceEdits, race: Finding) -> list[SourceEdit]:
+    """Barriers where the ways to the two accesses of a race part: in the function that both come from, at the end of
+    the innermost block that has both, behind what leads to the earlier one, and before what leads to the later one.
+
+    What is overwritten early is mostly so in the next pass of a loop, at the end of which one is left out.
+    """
+    role = "loaded by" if race.name == _OVERWRITTEN else "stored by"
+    earlier = next((one.place for one in race.related if one.role == role), None)
+    parting = _parting(edits, race.place, earlier) if earlier is not None else None
+    if parting is None:
+        return []
+    file, late, early = parting
+    source = edits.sources[file]
+    both = source.blocks_at(late) & source.blocks_at(early)
+    opened = max(both, default=None)
+    if opened is None or source.partner.get(opened) is None:
+        return []
+    blanks = indent(source, source.around(opened + 1).start)
+    end = source.tokens[source.partner[opened] - 1].end
+    behind, before = _statement_in(source, opened, early)[1], _statement_in(source, opened, late)[0]
+    added = [
+        (end, f"\n{blanks}{BARRIER}"),
+        (behind, f"\n{blanks}{BARRIER}"),
+        (before, f"{BARRIER}\n{blanks}"),
+    ]
+    if race.name == _READ_EARLY:
+        added = added[1:]
+    return [
+        SourceEdit(file, Rewrite(at, at, text, "barriers"), 0.1 * n, race)
+        for n, (at, text) in enumerate(added)
+    ]
+
+
+def _parting(edits: SourceEdits, late: Place, early: Place) -> tuple[Path, int, int] | None:
+    """The file and two offsets in it, where the calls that lead to two places are no longer the same."""
+    ways = [
+        [place.source, *(call.source for call in place.inlined_at)] for place in (late, early) if place.source
+    ]
+    if len(ways) != _BOTH:
+        return None
+    for one, other in zip(*(reversed(way) for way in ways), strict=False):
+        if one == other or one is None or other is None:
+            continue
+        file = edits.find(one)
+        if file is None or file != edits.find(other):
+            return None
+        at, other_at = (edits.sources[file].offset(line.line, line.column or 1) for line in (one, other))
+        return file, at, other_at
+    return None
+
+
+def _statement_in(source: Source, opened: int, at: int) -> tuple[int, int]:
+    """Where the statement of a block begins and ends that has a place in it, with the blocks of its own."""
+    i, close = opened + 1, source.partner[opened]
+    while i < close:
+        last = i
+        while last < close and source.tokens[last].text != ";":
+            if source.is_block(last):
+                last = source.partner[last]
+                break
+            last = (
+                source.partner.get(last, last) + 1
+                if source.tokens[last].text in ("(", "[", "{")
+                else last + 1
+            )
+        if source.tokens[min(last, close)].end > at:
+            break
+        i = last + 1
+    return source.tokens[min(i, close)].start, source.tokens[min(last, close - 1)].end
+
+
+_BOTH = 2
 
 
 def _turns(text: str, edit: SourceEdit) -> bool:

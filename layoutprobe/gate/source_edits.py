@@ -26,6 +26,7 @@ from layoutprobe.gate.nearness import (
     bare,
     body_of,
     changed_at,
+    head_of,
     in_function,
     inside,
     known_at,
@@ -99,6 +100,11 @@ class SourceEdits:
                         ranked[edit.key] = edit
         return sorted(ranked.values(), key=lambda edit: edit.rank)
 
+    def find(self, line: SourceLine) -> Path | None:
+        """The file of a line, where it is one of those that are changed."""
+        file = self._copy.find(line)
+        return file if file in self.sources else None
+
     def _at(self, place: Near, finding: Finding) -> Iterator[SourceEdit]:
         """What a statement offers."""
         order, scalars = _order(finding), scalars_for(self._copy.case, finding)
@@ -157,6 +163,7 @@ class SourceEdits:
             waiting.extend(self._bodies(near))
             waiting.extend(inside(near))
             waiting.extend(readers(near))
+            waiting.extend(head_of(near))
             waiting.extend(self._definitions(near))
         return list(nearest.values())
 
@@ -304,14 +311,15 @@ _ORDERS: Sequence[tuple[str, tuple[str, ...]]] = (
     ("epilogue/leading-dimension", ("scalars", "names", "terms")),
     ("epilogue/batch-stride", ("scalars", "names", "terms")),
     ("epilogue/", ("weights", "lanes", "swap", "names", "terms", "numbers")),
-    ("memory/load-out-of-bounds", ("operators", "clamps", "names", "limits", "terms", "numbers")),
-    ("memory/", ("operators", "names", "terms", "numbers")),
+    ("memory/load-out-of-bounds", ("operators", "asked", "clamps", "names", "limits", "terms", "numbers")),
+    ("memory/", ("operators", "asked", "names", "terms", "numbers")),
     ("operand-provenance/leading-dimension", ("scalars", "names", "terms")),
     ("operand-provenance/batch-stride", ("scalars", "names", "terms")),
     ("operand-provenance/incomplete-sum", ("rounding", "terms", "operators", "names", "numbers")),
     ("operand-provenance/transposed", ("swap",)),
     ("operand-provenance/other-buffer", ("parity", "names", "numbers")),
     ("operand-provenance/half-wave", ("lanes", "operators", "more", "names")),
+    ("operand-provenance/accumulator-not-reset", ("resets", "initial", "names")),
     ("operand-provenance/", ("names", "borrow", "more", "numbers", "terms")),
     ("swizzle/", ("scheme", "borrow", "swap", "operators", "names")),
 )

@@ -215,7 +215,7 @@ class Variants:
     @property
     def code(self) -> int:
         """Bytes of its code."""
-        return 0 if self._built is None else sum(len(one.data) for one in self._built.code.segments)
+        return 0 if self._built is None else self._built.size
 
     @cached_property
     def _asks(self) -> Sequence[tuple[Built, Sequence[Inst]]]:

@@ -36,7 +36,16 @@ class Rule(Struct, frozen=True):
         return f"{self.why}\n\nTo mend it: {self.mend}"
 
 
-Role = Literal["loaded by", "stored by", "computed by", "used by", "written by", "read by", "let go by"]
+Role = Literal[
+    "loaded by",
+    "stored by",
+    "computed by",
+    "used by",
+    "written by",
+    "read by",
+    "let go by",
+    "neighbour stored by",
+]
 """What another place has to do with a finding."""
 
 

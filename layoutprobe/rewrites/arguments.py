@@ -49,15 +49,19 @@ _SAME, _FLAGS, _PAIR = 1.2, 2.4, 0.6
 
 
 def _exchanged(spot: Spot, one: tuple[int, int], other: tuple[int, int]) -> Iterator[Rewrite]:
-    """Two expressions exchanged, whole; and their last terms."""
+    """Two expressions exchanged, whole; their last terms; and all but the first ones, as `[j + x][i + y]` for
+    `[j + y][i + x]`."""
     source = spot.source
     if one[0] == one[1] or other[0] == other[1]:
         return
-    lasts = [terms(source, *part)[-1][1:] for part in (one, other)]
-    for (a, b), (c, d) in dict.fromkeys([(one, other), (lasts[0], lasts[1])]):
-        mine, theirs = source.slice(a, b), source.slice(c, d)
-        if mine != theirs:
-            yield spot.replace(a, d, theirs + between(source, b, c) + mine, "swap")
+    mine, theirs = (terms(source, *part) for part in (one, other))
+    pairs = [(one, other), (mine[-1][1:], theirs[-1][1:])]
+    if len(mine) > 1 < len(theirs) and mine[1][0] == theirs[1][0] == "+":
+        pairs.append(((mine[1][1], one[1]), (theirs[1][1], other[1])))
+    for (a, b), (c, d) in dict.fromkeys(pairs):
+        first, second = source.slice(a, b), source.slice(c, d)
+        if first != second:
+            yield spot.replace(a, d, second + between(source, b, c) + first, "swap")
 
 
 def borrow(spot: Spot) -> Iterator[Rewrite]:

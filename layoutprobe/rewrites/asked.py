@@ -114,7 +114,8 @@ def _bounded(spot: Spot, own: set[str], bounds: Counter[str]) -> list[str]:
     here = set(words(text))
     names = [one for one in integers if one not in bounds and not one.isupper()]
     near = sorted(names, key=lambda name: name not in here)[:_INDICES]
-    sums = [one for one in dict.fromkeys(_SUM.findall(text)) if free_words(one) <= spot.heads]
+    found = (*_SUM.findall(text), *_scaled_sums(spot, guarded))
+    sums = [one for one in dict.fromkeys(found) if free_words(one) <= spot.heads]
 
     def late(pair: tuple[str, str]) -> float:
         index, bound = pair
@@ -125,8 +126,23 @@ def _bounded(spot: Spot, own: set[str], bounds: Counter[str]) -> list[str]:
         return known - told + bound.isdecimal() + limits.index(bound) / 8
 
     pairs = [(index, bound) for index in (*sums[:_INDICES], *near) for bound in limits if index != bound]
-    found = [f"{index} < {bound}" for index, bound in sorted(pairs, key=late)]
-    return [*found, *(f"{name} >= 0" for name in near[:_LOWEST])]
+    tests = [f"{index} < {bound}" for index, bound in sorted(pairs, key=late)]
+    return [*tests, *(f"{name} >= 0" for name in near[:_LOWEST])]
+
+
+def _scaled_sums(spot: Spot, within: range) -> Iterator[str]:
+    """`k0 + s * 16` of `p + row * k + k0 + s * 16`: how a sum ends, where a part is counted by a number."""
+    for tree in forest(spot.source, within.start, within.stop):
+        for node in tree.walk():
+            ends = node.parts[-2:] if node.kind == "sum" else ()
+            if len(ends) == _ENDS and any(_BY_NUMBER.search(spot.text(part)) for part in ends):
+                text = spot.source.slice(ends[0].first, ends[1].last)
+                if "-" not in text and all(spot.sorts(part) == {"integer"} for part in ends):
+                    yield text
+
+
+_ENDS = 2
+_BY_NUMBER = re.compile(r"\* *\d+$")
 
 
 def _limits(spot: Spot, integers: Sequence[str], bounds: Counter[str]) -> list[str]:

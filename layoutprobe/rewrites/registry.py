@@ -38,6 +38,7 @@ from layoutprobe.rewrites.evidence import extremes, limits, strides, tested, unr
 from layoutprobe.rewrites.exchanged import bound, crossed, stand_ins
 from layoutprobe.rewrites.families import enumerators, families
 from layoutprobe.rewrites.grouped import guarded, regrouped, transposed
+from layoutprobe.rewrites.guards import guards, made_of
 from layoutprobe.rewrites.idioms import (
     atomic,
     bounds,
@@ -65,7 +66,7 @@ from layoutprobe.rewrites.shapes import brackets, gone, less, rounding, tests, t
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.rewrites.tables import tables
 from layoutprobe.rewrites.twins import grown, indices, named, subscripts, twins
-from layoutprobe.source.declarations import attributes, declared_in
+from layoutprobe.source.declarations import attributes, declared_in, lambda_heads
 from layoutprobe.source.statements import free_words
 
 
@@ -146,6 +147,8 @@ KINDS: Mapping[str, Kind] = {
     "derived": Kind(derived, 3.0, 0.2),
     "looser": Kind(looser, 3.6, 0.2, most=12),
     "past": Kind(past, 3.8, 0.1, most=24),
+    "guards": Kind(guards, 2.8, 0.1, most=24),
+    "made_of": Kind(made_of, 3.2, 0.1, most=16),
     "guarded": Kind(guarded, 2.4, 0.1),
     "roots": Kind(roots, 2.8, 0.3),
     "ties": Kind(ties, 3.2, 0.1, most=16),
@@ -224,20 +227,37 @@ def _same(spot: Spot, one: Rewrite) -> list[Rewrite]:
 def _apart(spot: Spot, found: Iterator[Rewrite], kind: str) -> Iterator[Rewrite]:
     """Changes that change something, once each; none that brings a name which only another block knows, and none of
     an attribute, or of a name where it is declared."""
-    seen = set[tuple[int, int, str]]()
+    seen, tokens = set[tuple[int, int, str]](), spot.source.tokens
     fixed = [
-        range(spot.source.tokens[i].start, spot.source.tokens[i].end)
+        range(tokens[i].start, tokens[i].end)
         for i in spot.within
         if i in attributes(spot.source) or (kind in _OF_VALUES and i in declared_in(spot.source))
     ]
+    heads = [range(tokens[a].start, tokens[b].end) for a, b in lambda_heads(spot.source) if a in spot.within]
     for one in found:
         key, old = (one.start, one.end, one.text), spot.source.text[one.start : one.end]
         if key not in seen and old != one.text:
             seen.add(key)
-            if any(one.start < there.stop and there.start < one.end for there in fixed):
+            if any(_changes(spot.source.text, one, there) for there in fixed):
+                continue
+            if any(
+                there.start < one.end and one.start <= there.stop
+                for there in heads
+                if one.start >= there.start
+            ):
                 continue
             if spot.unknown.isdisjoint(_names(one.text) - _names(old)):
                 yield replace(one, kind=kind)
+
+
+def _changes(text: str, one: Rewrite, name: range) -> bool:
+    """Whether a change has to do with a declared name, but for leaving it and its sign where they are: `m = y, n = x`
+    for `m = x, n = y`."""
+    if not (one.start < name.stop and name.start < one.end):
+        return False
+    before, behind = text[one.start : name.start].rstrip()[-1:], text[name.stop : one.end].lstrip()[:1]
+    kept = rf"{re.escape(before)}\s*\b{re.escape(text[name.start : name.stop])}\s*="
+    return before != "," or behind != "=" or re.search(kept, one.text) is None
 
 
 _OF_VALUES = frozenset(

@@ -257,14 +257,18 @@ def resets(spot: Spot) -> Iterator[Rewrite]:
 
 
 def _first_value(source: Source, i: int) -> str | None:
-    """The statement that gives a variable the value again that it is declared with; None where it has none."""
+    """The statement that gives a variable the value again that it is declared with, or that follows its declaration;
+    None where it has none."""
     tokens, name, at, sizes = source.tokens, source.tokens[i].text, i + 1, 0
     while at in source.partner and tokens[at].text == "[":
         at, sizes = source.partner[at] + 1, sizes + 1
     stop = source.around(i).stop
     begins = at + 1 < stop and tokens[at].text == "="
     if not begins and not (at < stop and tokens[at].text == "{"):
-        return None
+        follows = source.around(stop + 1) if stop + 1 < len(tokens) and tokens[stop].text == ";" else range(0)
+        text = source.slice(follows.start, follows.stop) if follows else ""
+        cleared = re.search(rf"\b{name}(?:\[\w+\])+\s*=\s*(?:0[.0]*f?|{{}})$", text)
+        return f"{text};" if cleared else None
     value = source.slice(at + begins, stop)
     if not re.fullmatch(r"[\w:]*\s*\{[\s{}0.,f]*\}|-?[0.]+f?|-?INFINITY", value):
         return None

@@ -75,6 +75,30 @@ def declared_in(source: Source) -> frozenset[int]:
     return frozenset(i for i, _ in declarations(source))
 
 
+@lru_cache(maxsize=32)
+def lambda_heads(source: Source) -> tuple[tuple[int, int], ...]:
+    """First and last token of what stands before each lambda's body: its captures and parameters."""
+    return tuple(_lambda_heads(source))
+
+
+def _lambda_heads(source: Source) -> Iterator[tuple[int, int]]:
+    tokens = source.tokens
+    for i, token in enumerate(tokens):
+        closed = source.partner.get(i) if token.text == "[" and i else None
+        if closed is None or tokens[i - 1].kind != "sign" or tokens[i - 1].text in ("]", ")", ">"):
+            continue
+        last = source.partner.get(closed + 1, closed) if tokens[closed + 1].text == "(" else closed
+        body = next(
+            (j for j in range(last + 1, min(last + _TAIL, len(tokens))) if tokens[j].text == "{"), None
+        )
+        if body is not None and source.is_block(body):
+            yield i, last
+
+
+_TAIL = 6
+"""Words between a lambda's parameters and its body: `mutable`, `-> float`."""
+
+
 def _declarations(source: Source) -> Iterator[tuple[int, str]]:
     tokens, begin = source.tokens, 0
     sort = ""  # of what is declared together, without what makes one of them a pointer

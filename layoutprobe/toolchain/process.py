@@ -7,11 +7,13 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from math import ceil
 from pathlib import Path
 
-from layoutprobe.errors import ToolchainError
+from layoutprobe.errors import LateError, ToolchainError
 
 try:
     import resource
@@ -32,6 +34,19 @@ LIMITS = (
 )
 """What to say where a process died of no error of its own."""
 
+_seconds = ContextVar[float | None]("seconds", default=None)
+
+
+@contextmanager
+def within(seconds: float | None) -> Iterator[None]:
+    """While it lasts a tool may take so long, and no longer: for what is tried, and is not worth a minute (None)."""
+    before = _seconds.set(seconds)
+    try:
+        yield
+    finally:
+        _seconds.reset(before)
+
+
 _POSIX = os.name == "posix"
 # Read by clang, and reasons why one source would compile differently on two machines.
 _HIDDEN_INPUTS = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "CCC_OVERRIDE_OPTIONS")
@@ -45,12 +60,13 @@ def run(
     Args:
         command: program and arguments.
         cwd: where to run it; None: here.
-        seconds: that it may take; None: a minute.
+        seconds: that it may take; None: a minute, or what `within` says.
 
     Raises:
-        ToolchainError: it cannot be started, or does not end in time.
+        ToolchainError: it cannot be started.
+        LateError: it does not end in time.
     """
-    most = TIMEOUT_SECONDS if seconds is None else seconds
+    most = seconds or _seconds.get() or TIMEOUT_SECONDS
     environment = {k: v for k, v in os.environ.items() if k not in _HIDDEN_INPUTS}
     try:
         process = subprocess.Popen(
@@ -72,7 +88,7 @@ def run(
             output, errors = _printed(process, most)
         except subprocess.TimeoutExpired as late:
             _end(process)
-            raise ToolchainError(
+            raise LateError(
                 f"{command[0]} did not end within {most:g} s",
                 where={"command": " ".join(command)},
                 hint="try the command by hand; the machine may be overloaded",
@@ -120,7 +136,7 @@ def _limit(pid: int, seconds: float) -> None:
     limits = {
         resource.RLIMIT_AS: MEMORY_BYTES,
         resource.RLIMIT_FSIZE: FILE_BYTES,
-        resource.RLIMIT_CPU: int(seconds),
+        resource.RLIMIT_CPU: ceil(seconds),
         resource.RLIMIT_CORE: 0,
     }
     for which, most in limits.items():

@@ -31,6 +31,8 @@ def test_an_undefined_dword_that_comes_out() -> None:
     assert finding.place.line == at("half_stored loads")
     assert (finding.place.wave, finding.place.lane, finding.place.lds_byte) == (0, 0, 63 * 4)
     assert "up to byte 251" in finding.observed
+    (beside,) = (one.place for one in finding.related if one.role == "neighbour stored by")
+    assert (beside.line, beside.wave, beside.lane) == (at("half_stored stores"), 1, 30)
     assert "undefined: 32 elements of p0" in finding.observed
     assert finding.count == 32
 

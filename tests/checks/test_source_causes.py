@@ -240,7 +240,8 @@ def test_a_wrong_address_by_which_workgroups_meet_is_told(folder: Path) -> None:
     (folder / "kernel/gemm.hip").write_text(text)
     found = first(judged(folder, edits=MANY, checks=(*FEW, "races")))
     assert found.rule.id == "races/global-overwrite"
-    assert "without `% 16` all is right: two workgroups store to the same elements of C" in found.what
+    assert "without `% 16` all is right" in found.what
+    assert "two workgroups store to the same elements of C" in found.what
 
 
 SHARED = """#include <hip/hip_runtime.h>
@@ -322,6 +323,50 @@ def test_a_barrier_is_told_behind_the_loop_that_reads_and_not_in_it(tmp_path: Pa
     lines = IN_LOOPS.split("\n")
     before = next(n for n, line in enumerate(lines, 1) if "sum +=" in line)
     assert before < int(at[1]) <= before + 2, found.what
+
+
+BOTH_IN_HELPERS = """#include <hip/hip_runtime.h>
+__device__ void filled(float* kept, const float* x, int at) {
+  for (int e = threadIdx.x; e < 128; e += 64) kept[e] = x[at + e % 64];
+}
+__device__ float taken(const float* kept, int n) {
+  return kept[(threadIdx.x + n) % 64];
+}
+extern "C" __global__ void __launch_bounds__(64) turned(const float* x, float* y, int N) {
+  __shared__ float kept[128];
+  for (int at = 0; at < N; at += 64) {
+    filled(kept, x, at);
+    __syncthreads();
+    float sum = 0;
+    for (int n = 0; n < 64; n += 16)
+      sum += taken(kept, n);
+    y[at + threadIdx.x] = sum;
+  }
+}
+"""
+
+
+def test_a_barrier_is_told_at_the_end_of_the_loop_that_calls_who_fills_and_who_reads(tmp_path: Path) -> None:
+    (tmp_path / "kernel.hip").write_text(BOTH_IN_HELPERS)
+    (tmp_path / "layoutprobe.toml").write_text(TURNED)
+    found = first(judged(tmp_path, checks=("races",)))
+    end = next(n for n, line in enumerate(BOTH_IN_HELPERS.split("\n"), 1) if "y[at" in line)
+    assert f"with `__syncthreads();` added at kernel.hip:{end} all is right" in found.what
+
+
+IN_ASSEMBLY = BOTH_IN_HELPERS.replace(
+    "    __syncthreads();", '    asm volatile("s_waitcnt vmcnt(0)\\n\\ts_barrier" ::: "memory");'
+).replace("    y[at", "    __syncthreads();\n    y[at")
+
+
+def test_the_wait_before_a_barrier_that_does_not_ask_for_lds_is_the_place(tmp_path: Path) -> None:
+    (tmp_path / "kernel.hip").write_text(IN_ASSEMBLY)
+    (tmp_path / "layoutprobe.toml").write_text(TURNED)
+    found = first(judged(tmp_path, checks=("waits",), edits=0))
+    line = next(n for n, line in enumerate(IN_ASSEMBLY.split("\n"), 1) if "asm volatile" in line)
+    assert found.place.line == f"kernel.hip:{line}"
+    assert "the wait before it does not ask for lgkmcnt, which may be outstanding" in found.what
+    assert [one.role for one in found.related] == ["stored by", "used by"]
 
 
 BY_HELPER = """#include <hip/hip_runtime.h>

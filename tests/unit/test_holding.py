@@ -132,3 +132,16 @@ def test_what_loads_and_stores_both_go_through_is_doubted_where_they_do_not_agre
 
     assert changed("row >> 1", "row >> 2").is_doubtful(CASE) == (rule == "swizzle/lds-offset")
     assert not changed("0) + 8", "1)").is_doubtful(CASE)
+
+
+def test_a_number_more_stands_behind_a_name() -> None:
+    text = "static constexpr int mask = 7 << S;"
+    at = text.index("S;")
+
+    def of(new: str) -> Held:
+        return of_text(SourceEdit(Path("k.hip"), Rewrite(at, at + 1, new, "counts"), 0.0, FINDING), text, ())
+
+    number, name = of("(8 * S)"), of("(M + S)")
+    assert number.may_be_beaten
+    assert not name.may_be_beaten
+    assert leading(number, name) == ["(M + S)", "(8 * S)"]

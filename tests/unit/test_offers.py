@@ -380,3 +380,71 @@ __global__ void pitches(const double* x, double* y, const float* r, float* to, S
 )
 def test_steps_ratios_and_types_are_offered_early(wrong: str, right: str) -> None:
     assert place(PITCHES, wrong, right) < EARLY
+
+
+EDGES = """\
+#define TILE 32
+__global__ void edges(const float* x, float* y, const int* lengths, int rows, int cols, int k) {
+  __shared__ float part[4][TILE][TILE + 1];
+  const int n0 = blockIdx.x * TILE, m0 = blockIdx.y * TILE, lane = threadIdx.x & 31, wave = threadIdx.x >> 5;
+  const int length = min(lengths[m0 / TILE], cols);
+  float acc[16];
+  for (int i = 0; i < 16; ++i) acc[i] = 0.0f;
+  auto padded = [rows](const float* src, int i, int j) { return i < rows && j < rows ? src[i * rows + j] : 0.f; };
+  for (int k0 = 0; k0 < k; k0 += TILE) {
+    if (k0 + TILE < k) acc[0] += padded(x, k0, lane);
+    if (m0 + lane < rows && k0 + wave * 16 < k) acc[1] += x[(m0 + lane) * k + k0 + wave * 16];
+    if (k0 > m0 + 15 + wave) return;
+    for (int v = 0; v < 8; ++v) part[wave][v * 4 + lane][m0 * 16 + 2 * v + wave] = acc[v];
+  }
+  if (lane < cols) y[lane] = length;
+  if (n0 + 16 + lane < cols) y[n0 + 16 + lane] = part[wave][0][0];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("k0 + 2 * TILE <= k", "k0 + TILE < k"),
+        ("if (lane < length)", "if (lane < cols)"),
+        ("if (n0 + lane < cols", "if (n0 + 16 + lane < cols"),
+        ("n0 = blockIdx.y * TILE, m0 = blockIdx.x * TILE", "n0 = blockIdx.x * TILE, m0 = blockIdx.y * TILE"),
+    ],
+)
+def test_what_a_test_guards_is_offered_for_what_it_asks(wrong: str, right: str) -> None:
+    assert place(EDGES, wrong, right) < EARLY
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "most"),
+    [
+        ("if (m0 + lane < rows) acc[1]", "if (m0 + lane < rows && k0 + wave * 16 < k) acc[1]", 160),
+        ("i < rows ?", "i < rows && j < rows ?", 260),
+        ("[v * 4 + 2 * v + wave][m0 * 16 + lane]", "[v * 4 + lane][m0 * 16 + 2 * v + wave]", 80),
+    ],
+)
+def test_what_an_index_ends_with_is_asked_and_exchanged(wrong: str, right: str, most: int) -> None:
+    assert place(EDGES, wrong, right) < most
+
+
+def test_the_last_row_of_a_tile_is_offered_for_the_first() -> None:
+    text = EDGES.replace("m0 + 15 + wave", "m0 + wave")
+    spot = spot_of(text, text.index("if (k0 > m0"))
+    assert any(one.apply(text).count("k0 > m0 + wave + 15)") for one in offered(spot)[:EARLY])
+
+
+def test_captures_and_parameters_of_a_lambda_are_left_alone() -> None:
+    """With another one nothing in its body compiles, and a program of many changes loses all of it."""
+    spot = spot_of(EDGES, EDGES.index("auto padded"))
+    head = range(EDGES.index("[rows](const"), EDGES.index(" { return i < rows"))
+    assert not [one for one in offered(spot) if head.start <= one.start <= head.stop and one.end > head.start]
+
+
+def test_what_follows_a_declaration_is_done_again_where_a_loop_begins_anew() -> None:
+    text = EDGES.replace(
+        "for (int v = 0; v < 8; ++v) part", "for (int v = 0; v < 8; ++v) { acc[v] += x[v]; } part"
+    )
+    spot = spot_of(text, text.index("acc[v] += x[v]"))
+    made = list(rewrites(spot, "resets"))
+    assert any("for (int i = 0; i < 16; ++i) acc[i] = 0.0f;" in one.text for one in made)

@@ -153,3 +153,14 @@ __global__ void f(const float* A, const float* B, float* tile, int strideA, int 
 """
     wrong = right.replace("B + blockIdx.z * strideB", "B + blockIdx.z * strideA")
     assert words(right) in reached(wrong, monkeypatch, 6, [6])
+
+
+def test_the_head_of_a_branch_around_a_line_is_searched_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is stored too seldom is asked too much before: the branch may have run, and is no place of the finding."""
+    line = "  C[row * N + col] = scaled"
+    guarded = KERNEL.replace(line, f"  if (row + 1 < M) {{\n  {line}").replace(
+        "M : N);\n}", "M : N);\n  }\n}"
+    )
+    wrong = guarded.replace("row + 1 < M", "row + 1 <= M")
+    store = next(n for n, text in enumerate(wrong.split("\n"), 1) if "C[row" in text)
+    assert words(guarded) in reached(wrong, monkeypatch, store, [])

@@ -153,7 +153,7 @@ KERNEL specialised_waves(int* out) {  // each wave has barriers of its own, equa
 
 KERNEL half_stored(int* out) {
   __shared__ int tile[64];
-  if (threadIdx.x % 2 == 0) tile[threadIdx.x] = threadIdx.x;
+  if (threadIdx.x % 2 == 0) tile[threadIdx.x] = threadIdx.x;  // half_stored stores
   __syncthreads();
   out[threadIdx.x] = tile[63 - threadIdx.x];  // half_stored loads
 }

@@ -1,0 +1,126 @@
+"""What a test holds against its bound: the index that it guards, the last row of a tile, the next step of a loop."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from layoutprobe.rewrites.spot import Rewrite, Spot
+from layoutprobe.source.statements import free_words
+from layoutprobe.source.tree import Node, forest
+
+_SIGNS = ("<", "<=", ">", ">=")
+_GUARDED = 60
+"""Words behind a test that are likely to be under it."""
+
+
+def guards(spot: Spot) -> Iterator[Rewrite]:
+    """Another side of a comparison: `n0 + 16 + c < n` for `n0 + c < n` before `y[n0 + 16 + c]`; `i0 + 15` for `i0`;
+    `k + STEP < K` for `k < K` in a loop over k."""
+    found = [
+        node
+        for node in spot.tree.walk()
+        if node.kind == "comparison" and len(node.parts) == _SIDES and spot.operator(node, 1) in _SIGNS
+    ]
+    for node in found:
+        yield from _of_index(spot, node)
+        yield from _of_next_pass(spot, node)
+        yield from _of_last(spot, node)
+
+
+_SIDES = 2
+
+
+def _of_index(spot: Spot, node: Node) -> Iterator[Rewrite]:
+    """What stands in an index behind the test, for the side that has the same names."""
+    stop = min(spot.within.stop + _GUARDED, spot.function.stop)
+    trees = forest(spot.source, node.last, max(stop, node.last))
+    indices = dict.fromkeys(
+        spot.text(part)
+        for tree in trees
+        for one in tree.walk()
+        if one.kind == "index" and one.first >= node.last
+        for part in one.parts
+        if part.kind == "sum" and part.last - part.first <= _LONGEST
+    )
+    for side in node.parts:
+        own = free_words(spot.text(side))
+        alike = [text for text in indices if own and own <= free_words(text) and text != spot.text(side)]
+        for nth, text in enumerate(alike[:_MOST]):
+            new = spot.replace(spot.start(side), side.last, text, "guards")
+            yield replace(new, rank=0.1 * nth)
+
+
+_LONGEST, _MOST = 13, 3
+
+
+def _of_next_pass(spot: Spot, node: Node) -> Iterator[Rewrite]:
+    """Whether there is a next pass of a loop around, for a comparison of what it counts."""
+    first = spot.start(node.parts[0])
+    text = spot.source.slice(first, node.last)
+    for name, sign, end, step in _loops(spot):
+        if name in free_words(text):
+            late = spot.operator(node, 1)[0] == ">"
+            new = f"{name} + {step} {'>=' if late else sign} {end}"
+            if new != text:
+                yield spot.replace(first, node.last, new, "guards")
+
+
+_HEAD = re.compile(
+    r"(\w+) *=[^;]*; *\1 *(<|<=) *([^;]+?) *;[^;]*?(?:\b\1 *\+= *([\w:.]+)|\+\+ *\1\b|\b\1 *\+\+)"
+)
+
+
+def _loops(spot: Spot) -> Iterator[tuple[str, str, str, str]]:
+    """Of each loop around: what it counts, the sign and the end, and the step."""
+    source = spot.source
+    block = source.block_around(spot.within.start)
+    while block is not None and block[0] > spot.function.start:
+        opened = source.partner.get(block[0] - 1)
+        if opened and source.tokens[opened - 1].text == "for":
+            found = _HEAD.search(" ".join(source.slice(opened + 1, source.partner[opened]).split()))
+            if found:
+                yield found[1], found[2], found[3], found[4] or "1"
+        block = source.block_around(block[0])
+
+
+def _of_last(spot: Spot, node: Node) -> Iterator[Rewrite]:
+    """The last row of a tile for the first one: `+ 15` where rows are counted by 16."""
+    counts = Counter(int(number) for number in re.findall(r"[*/%] *(8|16|32|64|128)\b", spot.source.text))
+    names = [name for name in dict.fromkeys(re.findall(r"\* *([A-Z]\w*)\b", spot.body)) if name in spot.names]
+    lasts = [str(number - 1) for number, _ in counts.most_common(_TILES)]
+    lasts += [f"{name} - 1" for name in names[:_TILES]]
+    for side in node.parts:
+        if spot.sorts(side) != {"integer"} or re.search(r"- *1$|\b\d+$", spot.text(side)):
+            continue
+        for nth, text in enumerate(lasts):
+            new = spot.behind(side.last - 1, f" + {text}", "guards")
+            yield replace(new, rank=0.8 + 0.15 * nth)
+
+
+_TILES = 3
+
+
+def made_of(spot: Spot) -> Iterator[Rewrite]:
+    """`columns` for `length`, which is `min(lengths[row], columns)`: a name that another one is made of."""
+    values = dict[str, Node]()
+    for tree in spot.statements:
+        for piece in tree.parts if tree.kind == "list" else (tree,):
+            assigned = spot.assignment(piece)
+            if assigned is not None and assigned[0] == "=" and piece.last <= spot.within.start:
+                values[spot.source.tokens[assigned[1].last - 1].text] = assigned[2]
+    for one in spot.scope.operands:
+        value = values.get(one.text) if one.first in spot.within and one.sort == "integer" else None
+        if value is None:
+            continue
+        inside = dict.fromkeys(
+            other.text
+            for other in spot.scope.operands
+            if value.first <= other.first < value.last and other.sort == "integer"
+        )
+        names = [name for name in inside if name in spot.names and name != one.text]
+        for nth, name in enumerate(names[:_MOST]):
+            yield replace(spot.replace(one.first, one.last, name, "made_of"), rank=0.1 * nth)
