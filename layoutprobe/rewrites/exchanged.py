@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from msgspec.structs import replace
 
@@ -22,6 +22,7 @@ def crossed(spot: Spot) -> Iterator[Rewrite]:
     yield from _indices(spot)
     yield from _parts_of_lanes(spot)
     yield from _parts_of_quotients(spot)
+    yield from _other_way(spot)
     tree, assigned = spot.tree, spot.assignment(spot.tree)
     sides = assigned[1:] if assigned is not None and assigned[0] == "=" else ()
     if sides and all(part.kind == "leaf" and spot.source.tokens[part.first].kind == "name" for part in sides):
@@ -72,6 +73,22 @@ def _quotients(spot: Spot) -> list[str]:
 
 
 _MOST_QUOTIENTS = 2
+
+
+def _other_way(spot: Spot) -> Iterator[Rewrite]:
+    """`f(m + j * LD, 1)` for `f(m + j, LD)`, and the reverse: a row of a matrix for a column, as an address and the
+    distance of what follows."""
+    for call in spot.tree.walk():
+        for at, by in pairwise(call.parts) if call.kind == "call" else ():
+            if at.kind != "sum" or by.kind != "leaf" or by.parts:
+                continue
+            last, step = at.parts[-1], spot.text(by)
+            before = spot.source.slice(at.first, last.first)
+            scaled = re.fullmatch(r"(.+?)\s*\*\s*(\w+)", spot.text(last))
+            if step == "1" and scaled:
+                yield spot.replace(at.first, by.last, f"{before} {scaled[1]}, {scaled[2]}", "crossed")
+            elif step.isidentifier() and last.kind == "leaf":
+                yield spot.replace(at.first, by.last, f"{before} {spot.text(last)} * {step}, 1", "crossed")
 
 
 def _parts_of_lanes(spot: Spot) -> Iterator[Rewrite]:

@@ -51,9 +51,18 @@ def _of_index(spot: Spot, node: Node) -> Iterator[Rewrite]:
         alike = [text for text in indices if own and own <= free_words(text) and text != spot.text(side)]
         for nth, text in enumerate(alike[:_MOST]):
             new = spot.replace(spot.start(side), side.last, text, "guards")
-            yield replace(new, rank=0.1 * nth)
+            whole = " ".join(spot.text(side).split()) in text or _is_part(spot.text(side), text)
+            yield replace(new, rank=0.1 * nth - _SURE * whole)
 
 
+def _is_part(part: str, whole: str) -> bool:
+    """Whether a sum has no other terms than another one: `n0 + c` of `n0 + 16 + c`."""
+    mine, all_ = ([term.strip() for term in text.split("+")] for text in (part, whole))
+    return all(term in all_ for term in mine)
+
+
+_SURE = 1.4
+"""How much likelier an index is meant that has all that is tested, and more."""
 _LONGEST, _MOST = 13, 3
 
 

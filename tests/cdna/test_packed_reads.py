@@ -114,7 +114,7 @@ def generated(cols: int, masks: tuple[int, ...], permute: tuple[int, ...], packs
 
 
 @pytest.mark.long
-@examples(40, desk=2)
+@examples(12, desk=2)
 @given(st.lists(stores(), min_size=5, max_size=5), st.integers(0, 1 << 30))
 def test_generated_kernels_multiply_what_random_stores_hold(
     cases: list[tuple[int, tuple[int, ...], tuple[int, ...], bool]], seed: int

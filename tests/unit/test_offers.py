@@ -398,6 +398,7 @@ __global__ void edges(const float* x, float* y, const int* lengths, int rows, in
     for (int v = 0; v < 8; ++v) part[wave][v * 4 + lane][m0 * 16 + 2 * v + wave] = acc[v];
   }
   if (lane < cols) y[lane] = length;
+  y[1] = dot(x + m0 * k, x + lane * k, 1, k);
   if (n0 + 16 + lane < cols) y[n0 + 16 + lane] = part[wave][0][0];
 }
 """
@@ -409,6 +410,7 @@ __global__ void edges(const float* x, float* y, const int* lengths, int rows, in
         ("k0 + 2 * TILE <= k", "k0 + TILE < k"),
         ("if (lane < length)", "if (lane < cols)"),
         ("if (n0 + lane < cols", "if (n0 + 16 + lane < cols"),
+        ("x + lane, k, k)", "x + lane * k, 1, k)"),
         ("n0 = blockIdx.y * TILE, m0 = blockIdx.x * TILE", "n0 = blockIdx.x * TILE, m0 = blockIdx.y * TILE"),
     ],
 )
