@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 
 from msgspec.structs import replace
 
@@ -111,6 +112,32 @@ def _of_last(spot: Spot, node: Node) -> Iterator[Rewrite]:
 
 
 _TILES = 3
+
+
+def accompanied(spot: Spot) -> Iterator[Rewrite]:
+    """`(n0 + wn) / GROUP` for `n0 / GROUP`, where elsewhere in the function a sum has both beside each other."""
+    beside = dict[str, list[str]]()
+    for tree in spot.statements:
+        for node in tree.walk():
+            texts = [spot.text(part) for part in node.parts] if node.kind == "sum" else []
+            for n, (left, right) in enumerate(pairwise(texts), 1):
+                plain = left.isidentifier() and right.isidentifier() and spot.operator(node, n) == "+"
+                if plain and node.first not in spot.within:
+                    beside.setdefault(left, []).append(right)
+                    beside.setdefault(right, []).append(left)
+    for one in spot.scope.operands:
+        if one.first not in spot.within or one.sort != "integer":
+            continue
+        ends = {
+            spot.source.tokens[at].text for at in (one.first - 1, one.last) if at < len(spot.source.tokens)
+        }
+        for nth, other in enumerate(dict.fromkeys(beside.get(one.text, ()))):
+            known = other in spot.names and spot.names[other].sort == "integer"
+            if known and not ends & {"+", "=", "+="} and nth < _MOST:
+                text = f"{one.text} + {other}"
+                bare = ends <= {"(", ")", "[", "]", ",", ";"}
+                new = spot.replace(one.first, one.last, text if bare else f"({text})", "accompanied")
+                yield replace(new, rank=0.1 * nth)
 
 
 def made_of(spot: Spot) -> Iterator[Rewrite]:

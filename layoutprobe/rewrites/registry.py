@@ -38,7 +38,7 @@ from layoutprobe.rewrites.evidence import extremes, limits, strides, tested, unr
 from layoutprobe.rewrites.exchanged import bound, crossed, stand_ins
 from layoutprobe.rewrites.families import enumerators, families
 from layoutprobe.rewrites.grouped import guarded, regrouped, transposed
-from layoutprobe.rewrites.guards import guards, made_of
+from layoutprobe.rewrites.guards import accompanied, guards, made_of
 from layoutprobe.rewrites.idioms import (
     atomic,
     bounds,
@@ -148,6 +148,7 @@ KINDS: Mapping[str, Kind] = {
     "looser": Kind(looser, 3.6, 0.2, most=12),
     "past": Kind(past, 3.8, 0.1, most=24),
     "guards": Kind(guards, 2.8, 0.1, most=24),
+    "accompanied": Kind(accompanied, 3.2, 0.1, most=16),
     "made_of": Kind(made_of, 3.2, 0.1, most=16),
     "guarded": Kind(guarded, 2.4, 0.1),
     "roots": Kind(roots, 2.8, 0.3),

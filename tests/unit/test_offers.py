@@ -388,6 +388,7 @@ __global__ void edges(const float* x, float* y, const int* lengths, int rows, in
   __shared__ float part[4][TILE][TILE + 1];
   const int n0 = blockIdx.x * TILE, m0 = blockIdx.y * TILE, lane = threadIdx.x & 31, wave = threadIdx.x >> 5;
   const int length = min(lengths[m0 / TILE], cols);
+  const int shared = (m0 + lane) / 32;
   float acc[16];
   for (int i = 0; i < 16; ++i) acc[i] = 0.0f;
   auto padded = [rows](const float* src, int i, int j) { return i < rows && j < rows ? src[i * rows + j] : 0.f; };
@@ -397,7 +398,7 @@ __global__ void edges(const float* x, float* y, const int* lengths, int rows, in
     if (k0 > m0 + 15 + wave) return;
     for (int v = 0; v < 8; ++v) part[wave][v * 4 + lane][m0 * 16 + 2 * v + wave] = acc[v];
   }
-  if (lane < cols) y[lane] = length;
+  if (lane < cols) y[lane] = length + shared;
   y[1] = dot(x + m0 * k, x + lane * k, 1, k);
   if (n0 + 16 + lane < cols) y[n0 + 16 + lane] = part[wave][0][0];
 }
@@ -410,6 +411,7 @@ __global__ void edges(const float* x, float* y, const int* lengths, int rows, in
         ("k0 + 2 * TILE <= k", "k0 + TILE < k"),
         ("if (lane < length)", "if (lane < cols)"),
         ("if (n0 + lane < cols", "if (n0 + 16 + lane < cols"),
+        ("shared = m0 / 32", "shared = (m0 + lane) / 32"),
         ("x + lane, k, k)", "x + lane * k, 1, k)"),
         ("n0 = blockIdx.y * TILE, m0 = blockIdx.x * TILE", "n0 = blockIdx.x * TILE, m0 = blockIdx.y * TILE"),
     ],
