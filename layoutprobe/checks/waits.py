@@ -141,30 +141,34 @@ def _above(subject: Subject, inst: Inst, fits: Callable[[Inst], bool]) -> Inst |
     )
 
 
-def _barrier_behind(subject: Subject, inst: Inst) -> Inst | None:
-    """The first barrier that control flow can come to from an instruction."""
-    waiting, seen = deque([inst.next_pc]), set[int]()
+def _to_barriers(subject: Subject, inst: Inst) -> list[Inst]:
+    """What control flow can come to from an instruction up to barriers, the nearest first; with these."""
+    waiting, found = deque([inst.next_pc]), dict[int, Inst]()
     while waiting:
         pc = waiting.popleft()
         one = subject.insts.get(pc)
-        if one is None or pc in seen:
+        if one is None or pc in found:
             continue
+        found[pc] = one
         if Kind.ARRIVE in one.kind:
-            return one
-        seen.add(pc)
+            continue
         if Kind.BRANCH in one.kind:
             waiting.append(one.branch_target)
         if Kind.FINAL not in one.kind:
             waiting.append(one.next_pc)
-    return None
+    return list(found.values())
 
 
-def _wait_at(subject: Subject, barrier: Inst) -> Inst | None:
-    """The wait that stands right before a barrier, as those of one piece of assembly do."""
+def _wait_at(subject: Subject, way: Sequence[Inst], barrier: Inst, counter: str) -> Inst | None:
+    """The wait that a barrier relies on: on the way to it one that lets some of a counter be outstanding, or else one
+    that waits for others in the same assembly statement."""
     counting, line_of = isa_of(subject.code, subject.kernel).counting, subject.code.lines.find
+    asking = [one for one in way if counter in waits(one, counting)]
+    if asking:
+        return next((one for one in asking if waits(one, counting)[counter]), None)
     before = sorted((one for pc, one in subject.insts.items() if pc < barrier.pc), key=_pc)[-_BEFORE:]
-    found = (one for one in reversed(before) if waits(one, counting))
-    return next((one for one in found if line_of(one.pc) == line_of(barrier.pc)), None)
+    beside = (one for one in reversed(before) if waits(one, counting))
+    return next((one for one in beside if line_of(one.pc) == line_of(barrier.pc)), None)
 
 
 _BEFORE = 3
@@ -183,16 +187,17 @@ def _late(subject: Subject, clashes: Sequence[Clash]) -> Finding:
     effect = {"RAW": "reads", "WAR": "overwrites", "WAW": "overwrites"}[shown.kind]
     isa = isa_of(subject.code, subject.kernel)
     bare, barrier = ("s_barrier_signal",) * 2 if isa.split_barrier else ("s_barrier", "the barrier")
-    wait = spelled(isa.counting, isa.counting.loads if first.inst.to_lds else isa.counting.lds, 0)
-    below = _barrier_behind(subject, first.inst)
+    needed = isa.counting.loads if first.inst.to_lds else isa.counting.lds
+    wait = spelled(isa.counting, needed, 0)
+    way = _to_barriers(subject, first.inst)
+    below = next((one for one in way if Kind.ARRIVE in one.kind), None)
     loose, so, led = None, "", tuple[Related, ...]()
     if below is not None:
         known = site(subject, below)
         barrier = known if barrier == below.name else f"{barrier}, {known}"
-        loose = _wait_at(subject, below)
+        loose = _wait_at(subject, way, below, needed)
     place = replace(where(subject, first.inst, first.who), lds_byte=shown.byte)
     if loose is not None:
-        needed = isa.counting.loads if first.inst.to_lds else isa.counting.lds
         left = waits(loose, isa.counting).get(needed)
         counts = (
             f"lets {left} of {needed} be" if left is not None else f"does not ask for {needed}, which may be"
