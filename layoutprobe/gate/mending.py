@@ -74,8 +74,9 @@ _CAUSES = 2
 """Findings whose lines are changed."""
 _BESIDE = 60
 """Further changes that are tried of the statement in which the first one holds."""
-_WHOLE = 6
-"""Changes that are judged whole: those that mend the runs at hand, and nothing else, are few."""
+_WHOLE, _DOUBTED = 6, 10
+"""Changes that are judged whole: those that mend the runs at hand, and nothing else, are few. Those that hold and are
+doubted count apart, so that they do not keep out what is believed."""
 
 
 class Judge(Struct, frozen=True):
@@ -111,7 +112,7 @@ class Mender:
         self._keys, self._objects = set[object](), set[str]()
         self._late = set[object]()
         self._size = 1
-        self._judged = 0
+        self._judged = self._doubted = 0
         self.tried = self.compiled = 0
         self.spent = 0.0
 
@@ -279,7 +280,8 @@ class Mender:
     def _held(self, edit: SourceEdit, built: Built | None, trials: Trials | None) -> Held | None:
         """The change, where everything holds with it."""
         digest = built.toolchain["code_object"] if built is not None else ""
-        if built is None or digest in self._objects or self._judged >= _WHOLE:
+        enough = self._judged >= _WHOLE or self._doubted >= _DOUBTED
+        if built is None or digest in self._objects or enough:
             return None
         self._objects.add(digest)
         if not self._is_right(edit, built, trials):
@@ -291,7 +293,12 @@ class Mender:
             return None
         text = self._copies[0].texts[edit.file]
         held = of_text(edit, text, verdict.unlisted)
-        return held if trials is None else weighed(held, text, trials, self._compile(edit, (LINES,)) or built)
+        if trials is not None:
+            held = weighed(held, text, trials, self._compile(edit, (LINES,)) or built)
+        if held.is_doubtful(self.case):
+            self._judged -= 1
+            self._doubted += 1
+        return held
 
     def _is_never_true(self, edit: SourceEdit, trials: Trials | None) -> bool:
         """Whether a test that is added to another one is false in every run: then the change is a branch that nothing

@@ -40,11 +40,11 @@ def _of_index(spot: Spot, node: Node) -> Iterator[Rewrite]:
     stop = min(spot.within.stop + _GUARDED, spot.function.stop)
     trees = forest(spot.source, node.last, max(stop, node.last))
     indices = dict.fromkeys(
-        spot.text(part)
+        spot.source.slice(spot.start(part), part.last)
         for tree in trees
         for one in tree.walk()
         if one.kind == "index" and one.first >= node.last
-        for part in one.parts
+        for part in one.walk()
         if part.kind == "sum" and part.last - part.first <= _LONGEST
     )
     for side in node.parts:
@@ -99,7 +99,8 @@ def _loops(spot: Spot) -> Iterator[tuple[str, str, str, str]]:
 
 def _of_last(spot: Spot, node: Node) -> Iterator[Rewrite]:
     """The last row of a tile for the first one: `+ 15` where rows are counted by 16."""
-    counts = Counter(int(number) for number in re.findall(r"[*/%] *(8|16|32|64|128)\b", spot.source.text))
+    found = _COUNTED.findall(spot.source.text)
+    counts = Counter(int(before or behind) for behind, before in found)
     names = [name for name in dict.fromkeys(re.findall(r"\* *([A-Z]\w*)\b", spot.body)) if name in spot.names]
     lasts = [str(number - 1) for number, _ in counts.most_common(_TILES)]
     lasts += [f"{name} - 1" for name in names[:_TILES]]
@@ -108,9 +109,10 @@ def _of_last(spot: Spot, node: Node) -> Iterator[Rewrite]:
             continue
         for nth, text in enumerate(lasts):
             new = spot.behind(side.last - 1, f" + {text}", "guards")
-            yield replace(new, rank=0.8 + 0.15 * nth)
+            yield replace(new, rank=1.0 + 0.15 * nth)
 
 
+_COUNTED = re.compile(r"[*/%] *(8|16|32|64|128)\b|\b(8|16|32|64|128) *\*")
 _TILES = 3
 
 

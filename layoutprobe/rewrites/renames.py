@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations, islice
@@ -68,6 +69,7 @@ def _unlike(spot: Spot, one: Operand, other: Known) -> float:
     score -= _AXIS * (one.text.partition(".")[0] in BUILTIN and other.text[:-1] == one.text[:-1])
     score += 0.8 * (_is_size(spot, one.text) != _is_size(spot, other.text))
     score -= _ALONG * _goes_along(spot, one.text, other.text)
+    score -= _AGREES * _agrees(spot, one, other.text)
     score -= 4 * _AXIS * (one.text.partition(".")[0] in BUILTIN and other.text in _axes(spot.source))
     score -= _MEMBER * _of_one_object(one.text, other.text) * (1 + _is_more(one.text, other.text))
     score -= _DERIVED * (one.text in _made_of(spot).get(other.text, ()))
@@ -92,6 +94,8 @@ _AXIS = 0.5
 """How much likelier the other coordinate is meant: a kernel has few of them."""
 _ALONG = 2.5
 """How much likelier an extent is meant where the statement has the place along it, and not along the other axis."""
+_AGREES = 2.5
+"""How much likelier a name is meant that differs by its axis alone, where more of the statement is of that axis."""
 _MEMBER = 1.0
 """How much likelier another member of the same object is meant."""
 _DERIVED = 2.0
@@ -112,6 +116,23 @@ def _goes_along(spot: Spot, one: str, other: str) -> bool:
         return False
     text = spot.text(spot.tree)
     return f"{place}{other[-1]}" in text and f"{place}{one[-1]}" not in text
+
+
+def _agrees(spot: Spot, one: Operand, other: str) -> bool:
+    """Whether `WN` may be meant by `WM`, as in `wn = wave % WAVES_N * WM`."""
+    if one.text[:-1] != other[:-1] or not {one.text[-1].lower(), other[-1].lower()} <= _AXES:
+        return False
+    beside = Counter(
+        token.text[-1].lower()
+        for i, token in enumerate(spot.source.tokens[spot.within.start : spot.within.stop], spot.within.start)
+        if token.kind == "name" and not one.first <= i < one.last and _IS_OF_AXIS.fullmatch(token.text)
+    )
+    return beside[other[-1].lower()] > beside[one.text[-1].lower()]
+
+
+_AXES = frozenset("mnkxyz")
+_IS_OF_AXIS = re.compile(r"(?:\w{0,2}|\w*_|\w*[a-z](?=[A-Z]))[mnkxyzMNKXYZ]")
+"""Names that end with the letter of an axis: `wn`, `WAVES_N`, `tileN`."""
 
 
 def _made_of(spot: Spot) -> Mapping[str, frozenset[str]]:

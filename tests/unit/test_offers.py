@@ -452,3 +452,18 @@ def test_what_follows_a_declaration_is_done_again_where_a_loop_begins_anew() -> 
     spot = spot_of(text, text.index("acc[v] += x[v]"))
     made = list(rewrites(spot, "resets"))
     assert any("for (int i = 0; i < 16; ++i) acc[i] = 0.0f;" in one.text for one in made)
+
+
+WARPS = """\
+struct Cfg { static constexpr int WM = 64, WN = 32, BM = 128, BN = 64, LD = 40, WAVES_M = 2, WAVES_N = 2; };
+__global__ void warps(float* y) {
+  const int wave = threadIdx.x / 32;
+  const int wm = (wave / Cfg::WAVES_N) * Cfg::WM;
+  const int wn = (wave % Cfg::WAVES_N) * Cfg::WN;
+  y[threadIdx.x] = wm + wn;
+}
+"""
+
+
+def test_the_axis_of_most_names_of_a_statement_is_meant() -> None:
+    assert place(WARPS, "WAVES_N) * Cfg::WM;\n  y", "WAVES_N) * Cfg::WN;\n  y") < 3
