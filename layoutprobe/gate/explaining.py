@@ -53,6 +53,8 @@ class Explainer(Struct):
         met = _met(results) if still and still[0].name == _COLLISION else ()
         if not (still or races) or not isinstance(tally.backend, EmulatorBackend) or tally.endless:
             return tuple(results)
+        if still and still[0].place.kernel not in ("", tally.built.kernel.name):
+            return tuple(results)  # of a kernel that is launched before, with which the search begins
         told = diagnosed(
             lambda: (
                 self._otherwise(tally, still) or self._ordered(met) or self._told(tally, still, disordered)

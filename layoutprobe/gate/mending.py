@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import chain, islice
 from multiprocessing import parent_process
 from pathlib import Path
@@ -25,7 +26,6 @@ from msgspec.structs import replace
 
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.checks.base import Check
-from layoutprobe.engine.base import DEFAULT_BUDGET
 from layoutprobe.engine.choice import NUMPY
 from layoutprobe.engine.registry import make_engine
 from layoutprobe.errors import LateError, ProbeError
@@ -54,6 +54,11 @@ COST = 90_000_000
 _COMPILED, _REFUSED, _DECODED, _CHECKED, _JUDGED = 190_000, 110_000, 100, 600_000, 3_000_000
 """What it costs to compile a change, to have it refused, to decode an instruction, to apply a check once, and to
 judge a change whole."""
+_ISSUED = 400_000
+"""Instructions that a wave may issue with a change, where the manifest names no number: numpy takes seconds for them,
+and a kernel whose waves have more to do is tried in runs that know its work, or not at all."""
+_FAR_MORE = 3.0
+"""How many times its price something takes before that is not its price."""
 _TIMES, _LEAST_SECONDS = 6, 3.0
 """How many times as long as the kernel a change may take to compile, and as long it may be; but so many seconds are
 granted in any case. Where loops are unrolled, another bound may make a hundred times as much of them."""
@@ -133,7 +138,9 @@ class Mender:
             return False
         alone = (os.cpu_count() or 1) < 2 or parent_process() is not None
         root = Path(self._folder.name)
-        copies = [SourceCopy(self.case, self.target, root / str(n)) for n in range(1 if alone else 2)]
+        limits = replace(self.case.limits, instructions=self.case.limits.instructions or _ISSUED)
+        case = replace(self.case, limits=limits)
+        copies = [SourceCopy(case, self.target, root / str(n)) for n in range(1 if alone else 2)]
         with nothing_kept():
             if not copies[0].compiles_alike(self._toolchain):
                 return False
@@ -287,12 +294,16 @@ class Mender:
         if not self._is_right(edit, built, trials):
             return None
         self._judged += 1
-        self.spent += _JUDGED
-        verdict = self._verdict(edit)
+        with self._paying(_JUDGED):
+            verdict = self._verdict(edit)
         if verdict is None or verdict.exit_code or self._is_never_true(edit, trials):
             return None
         text = self._copies[0].texts[edit.file]
         held = of_text(edit, text, verdict.unlisted)
+        if (
+            trials is None and held.in_loop
+        ):  # where nothing is compared, a loop that is left out lets all hold
+            held = replace(held, idle=True)
         if trials is not None:
             held = weighed(held, text, trials, self._compile(edit, (LINES,)) or built)
         if held.is_doubtful(self.case):
@@ -351,11 +362,22 @@ class Mender:
 
     def _by_check(self, edit: SourceEdit, built: Built) -> bool:
         """Asks the check that found what is wrong whether it still does, at the first size that shows it."""
-        self.spent += _CHECKED
+        with self._paying(_CHECKED):
+            return self._holds_by_check(edit, built)
+
+    @contextmanager
+    def _paying(self, price: float) -> Iterator[None]:
+        """What is done costs its price; what takes many times as long, as loops without an end do, what it takes."""
+        begun = time.process_time()
+        yield
+        took = 1e6 * (time.process_time() - begun)
+        self.spent += took if took > _FAR_MORE * price else price
+
+    def _holds_by_check(self, edit: SourceEdit, built: Built) -> bool:
+        """See `_by_check`."""
         found = edit.finding
         size = dict((found.sizes or (found.place.size,))[0]) or self.case.sizes[0]
-        budget = self.case.limits.instructions or DEFAULT_BUDGET
-        backend = EmulatorBackend(budget=budget, engine=make_engine(NUMPY))
+        backend = EmulatorBackend(budget=self.case.limits.instructions or _ISSUED, engine=make_engine(NUMPY))
         asked = [check for check in self.judge.checks if check.name == found.check]
         tally = Tally(self.case, built, asked, backend, self.judge.reference, lambda *_: None, draw=False)
         return not any(result.findings for result in tally.at(size).results.values())

@@ -13,6 +13,7 @@ from layoutprobe.rewrites.renames import alike
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.declarations import declared_in, is_headed, structure_of
 from layoutprobe.source.expressions import between
+from layoutprobe.source.macros import macros
 from layoutprobe.source.statements import Source
 from layoutprobe.source.tree import is_cast, template_end
 
@@ -32,11 +33,18 @@ def called(spot: Spot) -> Iterator[Rewrite]:
         if spot.source.tokens[opened - 1].text != name:
             continue
         known |= {one: near for one, near in _values(spot, count).items() if one not in known}
+        known |= {one: near for one, near in _macros_of(spot, count).items() if one not in known}
         if name not in known:
             continue
         others = [one for one in known if one != name]
         others.sort(key=lambda one: (not alike(name, one), abs(known[one] - known[name])))
         yield from (spot.replace(opened - 1, opened, one, "called") for one in others[:_MOST])
+
+
+def _macros_of(spot: Spot, count: int) -> Mapping[str, int]:
+    """Macros with so many parameters, with where they are defined: `HIWORD(x)` for `LOWORD(x)`."""
+    found = (one for source in spot.others for one in macros(source.text))
+    return {one.name: one.place.start for one in found if len(one.parameters) == count}
 
 
 def _values(spot: Spot, count: int) -> Mapping[str, int]:

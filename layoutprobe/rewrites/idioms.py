@@ -22,6 +22,7 @@ def conversions(spot: Spot) -> Iterator[Rewrite]:
         if node.kind == "leaf" and node.parts and node.parts[0].kind == "cast":
             casts = [one for one in node.parts if one.kind == "cast"]
             cast = next((a for a, b in pairwise(casts) if a.last != b.first), casts[-1])
+            yield from _widened(spot, node, cast)
             if cast.last < node.last and sort_of(spot.source, cast.first + 1, cast.last - 1) == "integer":
                 yield from _rounded(spot, cast.last, node.last)
         if node.kind == "call":
@@ -31,6 +32,15 @@ def conversions(spot: Spot) -> Iterator[Rewrite]:
             value = spot.source.slice(first, node.parts[0].last)
             text = f"({value} + 0x7fffu + (({value} >> 16) & 1u)) >> 16"
             yield replace(spot.replace(first, node.last, text, "conversions"), rank=0.4)
+
+
+def _widened(spot: Spot, node: Node, cast: Node) -> Iterator[Rewrite]:
+    """`(int64_t)a * b` for `(int64_t)(a * b)`: a product is made in the type of its factors."""
+    whole = spot.source.slice(cast.last, node.last)
+    product = re.fullmatch(r"\(\s*(\w+(?:\[[^\[\]]*\])*\s*[*+]\s*.+)\)", whole, re.DOTALL)
+    if product is not None and spot.source.partner.get(cast.last) == node.last - 1:
+        text = spot.source.slice(cast.first, cast.last)
+        yield replace(spot.replace(node.first, node.last, f"({text}{product[1]})", "conversions"), rank=-0.6)
 
 
 def _rounded_argument(spot: Spot, call: Node) -> Iterator[Rewrite]:

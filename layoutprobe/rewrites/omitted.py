@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 from itertools import pairwise
 
 from msgspec.structs import replace
 
 from layoutprobe.rewrites.spot import Rewrite, Spot
-from layoutprobe.source.declarations import declarations
-from layoutprobe.source.expressions import indent
+from layoutprobe.source.declarations import declarations, declared_in
+from layoutprobe.source.expressions import body_behind, indent
+from layoutprobe.source.statements import Source
 from layoutprobe.source.tree import Node
 
 _MOST = 4
@@ -26,6 +29,46 @@ def omitted(spot: Spot) -> Iterator[Rewrite]:
     yield from _last_steps(spot)
     yield from _rescaled(spot)
     yield from _folded(spot)
+    yield from _by_unused(spot)
+
+
+def _by_unused(spot: Spot) -> Iterator[Rewrite]:
+    """`top = max_of_row(top);` behind the loop that finds `top`, for a function of the file that nobody calls."""
+    source = spot.source
+    names = [name for name in _uncalled(source) if name not in spot.body]
+    own = {source.tokens[i].text for i in spot.within if i in declared_in(source)} if names else set[str]()
+    whole = source.slice(spot.within.start, spot.within.stop)
+    gathered = [name for name in _GATHERED.findall(whole) if name in spot.names and name not in own]
+    block = source.block_around(spot.within.start)
+    for target in gathered[:1]:
+        for name in names[:2]:
+            text = f"{target} = {name}({target});"
+            yield replace(added(spot, text), rank=-0.6)
+            if block is not None and source.block_around(block[0]) is not None:
+                end, blanks = source.tokens[block[1]].end, indent(source, block[1])
+                yield Rewrite(end, end, f"\n{blanks}{text}", "omitted", -0.6)
+
+
+_GATHERED = re.compile(r"\b([A-Za-z_]\w*)\s*(?:[-+*]=|=(?=[^=;][^;]*\b\1\b))")
+"""What is added to, or made of itself."""
+
+
+@lru_cache(maxsize=32)
+def _uncalled(source: Source) -> tuple[str, ...]:
+    """Functions of one parameter that a file defines and never calls."""
+    often = Counter(token.text for token in source.tokens if token.kind == "name")
+    found = (
+        (name, opened)
+        for name, opened in source.calls(range(len(source.tokens)))
+        if often[name] == 1 and body_behind(source, opened) is not None and len(source.parts(opened)) == 1
+    )
+    return tuple(
+        name
+        for name, opened in found
+        if opened > 1
+        and source.tokens[opened - 2].kind == "name"
+        and source.tokens[opened - 2].text != "void"
+    )
 
 
 def _rescaled(spot: Spot) -> Iterator[Rewrite]:

@@ -203,9 +203,10 @@ def alike(one: str, other: str) -> bool:
 
 
 def _is_word_of(one: str, other: str) -> bool:
-    """Whether a name is a word of another one, as `depth` is of `TILE_DEPTH`."""
-    short, long = sorted((one.lower(), other.lower()), key=len)
-    return len(short) >= _LEAST_WORD and short in long.split("_")
+    """Whether a name is a word of another one, as `depth` is of `TILE_DEPTH`, and `bins` of `kMaxBins`."""
+    short, long = sorted((one, other), key=len)
+    words = {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", long)}
+    return len(short) >= _LEAST_WORD and short.lower() in words
 
 
 _LEAST_WORD = 4

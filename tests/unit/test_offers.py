@@ -467,3 +467,47 @@ __global__ void warps(float* y) {
 
 def test_the_axis_of_most_names_of_a_statement_is_meant() -> None:
     assert place(WARPS, "WAVES_N) * Cfg::WM;\n  y", "WAVES_N) * Cfg::WN;\n  y") < 3
+
+
+PIECES = """\
+#define LOWORD(x) ((x) & 0xffffu)
+#define HIWORD(x) ((x) >> 16)
+__device__ float max_of_row(float x) { return fmaxf(x, __shfl_xor(x, 1)); }
+__device__ float sum_of_row(float x) { return x + __shfl_xor(x, 1); }
+__global__ void pieces(const unsigned* x, const float* s, float* y, int acc, int mult, int n) {
+  const unsigned word = x[threadIdx.x];
+  const float high = HIWORD(word) * s[0];
+  const long product = ((long)acc * mult);
+  float top = s[0];
+  for (int i = 0; i < n; ++i)
+    top = fmaxf(top, s[i]);
+  top = max_of_row(top);
+  float sum = 0;
+  for (int i = 0; i < n; ++i) sum += s[i] - top;
+  sum = sum_of_row(sum);
+  y[threadIdx.x] = high + product + sum;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("high = LOWORD(word)", "high = HIWORD(word)"),
+        ("product = (long)(acc * mult)", "product = ((long)acc * mult)"),
+    ],
+)
+def test_the_other_macro_and_the_type_of_a_factor_are_offered_early(wrong: str, right: str) -> None:
+    assert place(PIECES, wrong, right) < EARLY
+
+
+def test_a_function_that_nobody_calls_is_called_behind_the_loop() -> None:
+    text = PIECES.replace("  top = max_of_row(top);\n", "")
+    spot = spot_of(text, text.index("top = fmaxf(top"))
+    meant = words(PIECES)
+    assert any(words(one.apply(text)) == meant for one in offered(spot)[:EARLY])
+    assert not [
+        one
+        for one in rewrites(spot_of(PIECES, PIECES.index("top = fmaxf(top")), "omitted")
+        if "max_of" in one.text
+    ]
