@@ -292,7 +292,13 @@ def _beyond_both(cause: Finding, effect: Finding) -> bool:
 
 def _leaves_buffer(cause: Finding, effect: Finding) -> bool:
     """A load looks elsewhere than it should, and there leaves its buffer."""
-    return effect.name == "load-out-of-bounds" and cause.name not in _TIMING and _meet(cause, effect)
+    named = cause.name not in _TIMING and not _holds_nothing(cause)
+    return effect.name == "load-out-of-bounds" and named and _meet(cause, effect)
+
+
+def _holds_nothing(found: Finding) -> bool:
+    """Whether what is taken for a shift begins with what no element is: that is what lies behind a buffer's end."""
+    return found.name == "shifted" and "no element" in found.observed
 
 
 def _index_of(cause: Finding, effect: Finding) -> bool:
@@ -305,7 +311,7 @@ def _loads_nothing(cause: Finding, effect: Finding) -> bool:
     if cause.name != "load-out-of-bounds":
         return False
     return effect.name in ("incomplete-sum", "never-written") or (
-        effect.name in _TIMING and _meet(cause, effect)
+        (effect.name in _TIMING or _holds_nothing(effect)) and _meet(cause, effect)
     )
 
 

@@ -51,7 +51,12 @@ class Explainer(Struct):
         still = _unexplained(results, meeting, disordered)
         races = () if still else _unordered(results)
         met = _met(results) if still and still[0].name == _COLLISION else ()
-        if not (still or races) or not isinstance(tally.backend, EmulatorBackend) or tally.endless:
+        strangers = () if still or races else _between_groups(results)
+        if (
+            not (still or races or strangers)
+            or not isinstance(tally.backend, EmulatorBackend)
+            or tally.endless
+        ):
             return tuple(results)
         if still and still[0].place.kernel not in ("", tally.built.kernel.name):
             return tuple(results)  # of a kernel that is launched before, with which the search begins
@@ -59,9 +64,9 @@ class Explainer(Struct):
             lambda: (
                 self._otherwise(tally, still) or self._ordered(met) or self._told(tally, still, disordered)
                 if still
-                else self._ordered(races) or self._misplaced(tally, results, races)
+                else self._ordered(races) or self._misplaced(tally, results, races or strangers)
             ),
-            lambda why: _noted(still or races, why),
+            lambda why: _noted(still or races or strangers, why),
         )
         return tuple(
             replace(result, findings=tuple(told.get(id(found), found) for found in result.findings))
@@ -85,8 +90,10 @@ class Explainer(Struct):
     ) -> dict[int, Finding]:
         """The first race with a change of what is computed, where no barrier ends it and values are wrong: waves
         meet where they should not."""
-        values = [found for result in results for found in result.findings if result.check == numerics.NAME]
-        return self._told(tally, [races[0], *values], disordered=True) if values else {}
+        every = [found for result in results for found in result.findings]
+        values = [found for found in every if found.check == numerics.NAME]
+        missed = [found for found in every if found.check == "epilogue"]
+        return self._told(tally, [races[0], *missed, *values], disordered=True) if values else {}
 
     def _told(self, tally: Tally, still: Sequence[Finding], disordered: bool) -> dict[int, Finding]:
         """Finding (by identity) -> the same with what mends it."""
@@ -178,6 +185,15 @@ def _unordered(results: Sequence[CheckResult]) -> list[Finding]:
         found
         for check, found, known in _beside_linked(results)
         if check == _RACES and found.name in _WITHOUT_BARRIER and known.follows is None
+    ]
+
+
+def _between_groups(results: Sequence[CheckResult]) -> list[Finding]:
+    """Races of workgroups in global memory that follow from nothing else: two may do what one should."""
+    return [
+        found
+        for check, found, known in _beside_linked(results)
+        if check == _RACES and found.name.startswith("global-") and known.follows is None
     ]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -209,7 +210,8 @@ class AtSize:
         if ready.chained and before:
             fields = [{"defined": defined, "changes": one.changes} for one in before]
             ready = self.runner.following(ready, [one.built for one in before], fields, where)
-        budget = budget or self.budget(longer)
+        # Of workgroups that run one after the other a launch issues what all do together.
+        budget = budget or self.budget(longer) * (prod(ready.launch.grid) if spec.order else 1)
         launch = replace(ready.launch, budget=budget, defined=defined, **given)
         return self.runner.tried(ready, launch, where, watching)
 
