@@ -19,7 +19,7 @@ from layoutprobe.trace.subject import RunSpec, Subject
 
 @pytest.mark.parametrize(("order", "times"), [("", 1), (IN_TURN, 15)])
 def test_workgroups_that_run_one_after_the_other_may_issue_what_each_may(order: str, times: int) -> None:
-    """A launch counts what all of them issue: a right change of a split sum was given up in the runs of other orders."""
+    """A launch counts what all of them issue: right changes of split sums were given up in runs of other orders."""
     launched = list[Launch]()
     launch = Launch(CodeObject("", "gfx1151", {}, ()), "k", (5, 3, 1), (64, 1, 1), [np.int32(0)])
     runner = SimpleNamespace(
