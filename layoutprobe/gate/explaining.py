@@ -23,6 +23,7 @@ from layoutprobe.gate.ordering import ordering
 from layoutprobe.gate.plan import SIZES
 from layoutprobe.gate.tally import Tally
 from layoutprobe.gate.trying import Mended, Trials
+from layoutprobe.manifest.model import NoContract
 from layoutprobe.observe.happens_before import is_of_card
 from layoutprobe.place import Place
 from layoutprobe.report.finding import Finding, Related, Role
@@ -117,8 +118,10 @@ class Explainer(Struct):
     def _of_source(
         self, tally: Tally, trials: Trials | None, still: Sequence[Finding], mended: Sequence[Mended]
     ) -> list[Mended]:
-        """Changes of the source that mend it."""
-        if self.mender is None or not self.most or not self.mender.possible:
+        """Changes of the source that mend it; none where outputs are compared with nothing, as all holds then with
+        what leaves the work of the fault out."""
+        compared = not isinstance(tally.case.contract, NoContract)
+        if self.mender is None or not self.most or not compared or not self.mender.possible:
             return []
 
         def step(share: float) -> None:

@@ -300,10 +300,6 @@ class Mender:
             return None
         text = self._copies[0].texts[edit.file]
         held = of_text(edit, text, verdict.unlisted)
-        if (
-            trials is None and held.in_loop
-        ):  # where nothing is compared, a loop that is left out lets all hold
-            held = replace(held, idle=True)
         if trials is not None:
             held = weighed(held, text, trials, self._compile(edit, (LINES,)) or built)
         if held.is_doubtful(self.case):
