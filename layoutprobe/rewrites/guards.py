@@ -1,4 +1,5 @@
-"""What a test holds against its bound: the index that it guards, the last row of a tile, the next step of a loop."""
+"""What a test holds against its bound: the index that it guards, the last row of a tile, the next step of a loop; and
+in any statement what a name is made of, or stands beside."""
 
 from __future__ import annotations
 
