@@ -124,7 +124,7 @@ def _stored_beside(subject: Subject, load: UndefinedLoad) -> Place | None:
     """The store of what lies nearest to the byte: where it ends too early, the fault is there."""
     group = load.who.workgroup
     near = load.below if load.below is not None else load.above
-    if near is None or group is None:
+    if near is None:
         return None
     watched = RunSpec(subject.plain().spec.inputs, (TrafficOf(group),))
     passages = subject.run(watched, partial=True).record(Traffic).passages

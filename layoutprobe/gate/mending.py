@@ -116,6 +116,7 @@ class Mender:
         self._free = SimpleQueue[SourceCopy]()
         self._keys, self._objects = set[object](), set[str]()
         self._late = set[object]()
+        self._issued = case.limits.instructions or _ISSUED
         self._size = 1
         self._judged = self._doubted = 0
         self.tried = self.compiled = 0
@@ -138,7 +139,7 @@ class Mender:
             return False
         alone = (os.cpu_count() or 1) < 2 or parent_process() is not None
         root = Path(self._folder.name)
-        limits = replace(self.case.limits, instructions=self.case.limits.instructions or _ISSUED)
+        limits = replace(self.case.limits, instructions=self._issued)
         case = replace(self.case, limits=limits)
         copies = [SourceCopy(case, self.target, root / str(n)) for n in range(1 if alone else 2)]
         with nothing_kept():
@@ -359,24 +360,22 @@ class Mender:
     def _by_check(self, edit: SourceEdit, built: Built) -> bool:
         """Asks the check that found what is wrong whether it still does, at the first size that shows it."""
         with self._paying(_CHECKED):
-            return self._holds_by_check(edit, built)
+            found = edit.finding
+            size = dict((found.sizes or (found.place.size,))[0]) or self.case.sizes[0]
+            backend = EmulatorBackend(budget=self._issued, engine=make_engine(NUMPY))
+            asked = [check for check in self.judge.checks if check.name == found.check]
+            tally = Tally(self.case, built, asked, backend, self.judge.reference, lambda *_: None, draw=False)
+            return not any(result.findings for result in tally.at(size).results.values())
 
     @contextmanager
     def _paying(self, price: float) -> Iterator[None]:
         """What is done costs its price; what takes many times as long, as loops without an end do, what it takes."""
         begun = time.process_time()
-        yield
-        took = 1e6 * (time.process_time() - begun)
-        self.spent += took if took > _FAR_MORE * price else price
-
-    def _holds_by_check(self, edit: SourceEdit, built: Built) -> bool:
-        """See `_by_check`."""
-        found = edit.finding
-        size = dict((found.sizes or (found.place.size,))[0]) or self.case.sizes[0]
-        backend = EmulatorBackend(budget=self.case.limits.instructions or _ISSUED, engine=make_engine(NUMPY))
-        asked = [check for check in self.judge.checks if check.name == found.check]
-        tally = Tally(self.case, built, asked, backend, self.judge.reference, lambda *_: None, draw=False)
-        return not any(result.findings for result in tally.at(size).results.values())
+        try:
+            yield
+        finally:
+            took = 1e6 * (time.process_time() - begun)
+            self.spent += took if took > _FAR_MORE * price else price
 
     def mended(self, held: Held, symbol: str) -> Mended:
         """A change as what is behind a finding."""

@@ -64,13 +64,7 @@ def _with_less(spot: Spot, side: Node) -> Iterator[str]:
 
 def derived(spot: Spot) -> Iterator[Rewrite]:
     """`row == col` for `threadIdx.y == threadIdx.x`, of which row and col are made: both sides at once."""
-    made = [
-        (known[1].last - 1, spot.text(known[2]))
-        for tree in spot.statements
-        for piece in (tree.parts if tree.kind == "list" else (tree,))
-        if (known := spot.assignment(piece)) is not None and known[0] == "=" and known[1].last
-    ]
-    values = {spot.source.tokens[at].text: value for at, value in made}
+    values = {name: spot.text(value) for name, value in spot.given}
     for node in spot.tree.walk():
         if node.kind not in ("comparison", "equality") or len(node.parts) != 2:
             continue

@@ -145,12 +145,7 @@ def accompanied(spot: Spot) -> Iterator[Rewrite]:
 
 def made_of(spot: Spot) -> Iterator[Rewrite]:
     """`columns` for `length`, which is `min(lengths[row], columns)`: a name that another one is made of."""
-    values = dict[str, Node]()
-    for tree in spot.statements:
-        for piece in tree.parts if tree.kind == "list" else (tree,):
-            assigned = spot.assignment(piece)
-            if assigned is not None and assigned[0] == "=" and piece.last <= spot.within.start:
-                values[spot.source.tokens[assigned[1].last - 1].text] = assigned[2]
+    values = {name: value for name, value in spot.given if value.last <= spot.within.start}
     for one in spot.scope.operands:
         value = values.get(one.text) if one.first in spot.within and one.sort == "integer" else None
         if value is None:

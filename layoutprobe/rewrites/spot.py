@@ -116,6 +116,15 @@ class Spot(Struct, frozen=True, dict=True):
         target, value = tree.parts
         return self.operator(tree, 1), target, value
 
+    @property
+    def given(self) -> Iterator[tuple[str, Node]]:
+        """Each name of the function that `=` gives a value, and the value, in their order."""
+        for tree in self.statements:
+            for piece in tree.parts if tree.kind == "list" else (tree,):
+                assigned = self.assignment(piece)
+                if assigned is not None and assigned[0] == "=" and assigned[1].last:
+                    yield self.source.tokens[assigned[1].last - 1].text, assigned[2]
+
     @cached_property
     def tree(self) -> Node:
         """The statement's expressions."""
