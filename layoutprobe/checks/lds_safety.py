@@ -9,14 +9,14 @@ from msgspec.structs import replace
 
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.faults import fault_rules
-from layoutprobe.observe.lds_traffic import Traffic, TrafficOf
 from layoutprobe.observe.undefined import UndefinedLoad, UndefinedObserver, UndefinedRecord, UndefinedUse
 from layoutprobe.observe.who import Who
 from layoutprobe.place import Place
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.trace.places import vector, where
-from layoutprobe.trace.subject import Recorded, RunSpec, Subject
+from layoutprobe.trace.subject import Recorded, Subject
+from layoutprobe.trace.traffic import traffic_of
 
 NAME = "lds-safety"
 
@@ -126,8 +126,8 @@ def _stored_beside(subject: Subject, load: UndefinedLoad) -> Place | None:
     near = load.below if load.below is not None else load.above
     if near is None:
         return None
-    watched = RunSpec(subject.plain().spec.inputs, (TrafficOf(group),))
-    passages = subject.run(watched, partial=True).record(Traffic).passages
+    traffic = traffic_of(subject, group)
+    passages = traffic.passages if traffic else ()
     found = next((one for one in passages if one.store and one.lanes(near).size), None)
     if found is None:
         return None

@@ -186,36 +186,37 @@ def _late(subject: Subject, clashes: Sequence[Clash]) -> Finding:
     access = "load" if shown.kind == "WAR" else "store"
     effect = {"RAW": "reads", "WAR": "overwrites", "WAW": "overwrites"}[shown.kind]
     isa = isa_of(subject.code, subject.kernel)
-    bare, barrier = ("s_barrier_signal",) * 2 if isa.split_barrier else ("s_barrier", "the barrier")
     needed = isa.counting.loads if first.inst.to_lds else isa.counting.lds
-    wait = spelled(isa.counting, needed, 0)
     way = _to_barriers(subject, first.inst)
     below = next((one for one in way if Kind.ARRIVE in one.kind), None)
-    loose, so, led = None, "", tuple[Related, ...]()
-    if below is not None:
-        known = site(subject, below)
-        barrier = known if barrier == below.name else f"{barrier}, {known}"
-        loose = _wait_at(subject, way, below, needed)
+    bare, barrier = ("s_barrier_signal", "") if isa.split_barrier else ("s_barrier", "the barrier, ")
+    barrier += site(subject, below) if below is not None else bare
+    loose = _wait_at(subject, way, below, needed) if below is not None else None
+    so = _looseness(waits(loose, isa.counting).get(needed), needed) if loose is not None else ""
     place = replace(where(subject, first.inst, first.who), lds_byte=shown.byte)
+    led = tuple[Related, ...]()
     if loose is not None:
-        left = waits(loose, isa.counting).get(needed)
-        counts = (
-            f"lets {left} of {needed} be" if left is not None else f"does not ask for {needed}, which may be"
-        )
-        so = f": the wait before it {counts} outstanding"
         role: Role = "loaded by" if access == "load" else "stored by"
         place, led = replace(where(subject, loose, first.who), lds_byte=shown.byte), (Related(role, place),)
     return Finding(
         LATE_ACCESS,
         f"an LDS {access} is outstanding at the barrier, and wave {second.who.wave} {effect} its byte after it{so}",
         place,
-        expected=f"{wait} between {site(subject, first.inst)} and {barrier}",
+        expected=f"{spelled(isa.counting, needed, 0)} between {site(subject, first.inst)} and {barrier}",
         observed=f"the {access} of wave {first.who.wave} may take effect after {site(subject, second.inst)} "
         f"of wave {second.who.wave}",
         hint=f"__syncthreads() waits by itself; a bare {bare} does not",
         count=sum(c.count for c in clashes),
         related=(*led, Related("used by", where(subject, second.inst, second.who))),
     )
+
+
+def _looseness(left: int | None, counter: str) -> str:
+    """What is wrong with a wait that lets so much of a counter be outstanding; None where it asks for others."""
+    counts = (
+        f"lets {left} of {counter} be" if left is not None else f"does not ask for {counter}, which may be"
+    )
+    return f": the wait before it {counts} outstanding"
 
 
 def _against_own(subject: Subject, clashes: Sequence[Clash]) -> Finding:

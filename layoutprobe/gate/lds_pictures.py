@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.gate.record import alone
-from layoutprobe.observe.lds_traffic import Group, Passage, Traffic, TrafficOf
+from layoutprobe.observe.lds_traffic import Passage, Traffic
 from layoutprobe.place import Place
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.lds_picture import ROLES, LdsPicture, Role, cropped
 from layoutprobe.trace.blame import places_in_lds
 from layoutprobe.trace.problem import NoProductError
-from layoutprobe.trace.subject import RunSpec, RunStoppedError, Subject, UndecidedError
+from layoutprobe.trace.subject import RunStoppedError, Subject, UndecidedError
+from layoutprobe.trace.traffic import traffic_of
 
 _COLLISIONS = ("races/lost-store", "swizzle/collision")
 _RACES = ("races/read-after-write", "races/write-after-read", "races/write-after-write")
@@ -42,9 +43,9 @@ def _raced(subject: Subject, finding: Finding, banks: int) -> LdsPicture | None:
     place, group = finding.place, finding.place.workgroup
     if group is None or place.lds_byte is None or not finding.related:
         return None
-    traffic = _traffic(subject, group)
-    met = next(_meetings(traffic, place, finding.related[0].place), None)
-    if met is None:
+    traffic = traffic_of(subject, group, alone(subject, (group,)))
+    met = next(_meetings(traffic, place, finding.related[0].place), None) if traffic else None
+    if traffic is None or met is None:
         return None
     one, other = (traffic.passages[at] for at in met)
     count = traffic.size // 4
@@ -64,20 +65,15 @@ def _raced(subject: Subject, finding: Finding, banks: int) -> LdsPicture | None:
     return LdsPicture("LDS where they meet", banks, *cropped(role, banks), says, note)
 
 
-def _traffic(subject: Subject, group: Group) -> Traffic:
-    spec = RunSpec("integers", (TrafficOf(group),), alone=alone(subject, (group,)))
-    return subject.run(spec, partial=True).record(Traffic)
-
-
 def _collided(subject: Subject, finding: Finding, banks: int) -> LdsPicture | None:
     """Stores to the same bytes: of lanes of one wave at once, or of two waves, or by two instructions of one."""
     place, group = finding.place, finding.place.workgroup
     if group is None or place.lds_byte is None:
         return None
-    traffic = _traffic(subject, group)
+    traffic = traffic_of(subject, group, alone(subject, (group,)))
     partner = finding.related[0].place if finding.related else None
-    met = next(_collisions(traffic, place, partner), None)
-    if met is None:
+    met = next(_collisions(traffic, place, partner), None) if traffic else None
+    if traffic is None or met is None:
         return None
     mine, other = (traffic.passages[at] for at in met)
     count = -(-traffic.size // 4)

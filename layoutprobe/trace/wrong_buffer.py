@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.observe.clashes import Clash, Touch
-from layoutprobe.observe.lds_traffic import Passage, Traffic, TrafficOf
-from layoutprobe.trace.subject import RunSpec, Subject
+from layoutprobe.observe.lds_traffic import Passage, Traffic
+from layoutprobe.trace.subject import Subject
+from layoutprobe.trace.traffic import traffic_of
 
 Bytes = NDArray[np.bool_]
 
@@ -30,10 +31,8 @@ def into_buffer_in_use(subject: Subject, clash: Clash) -> Touch | None:
     if clash.kind not in ("RAW", "WAR") or clash.late:
         return None
     store, load = (clash.first, clash.second) if clash.kind == "RAW" else (clash.second, clash.first)
-    try:
-        run = subject.run(RunSpec("integers", (TrafficOf(store.who.workgroup),)), partial=True)
-        traffic = run.record(Traffic)
-    except LookupError:  # a launch that has happened is not made again
+    traffic = traffic_of(subject, store.who.workgroup)
+    if traffic is None:
         return None
     mine = [one for one in traffic.passages if one.pc == load.inst.pc and not one.store]
     ever = _touched(mine, traffic.size)

@@ -141,7 +141,7 @@ def test_a_bare_barrier_is_red(tmp_path: Path) -> None:
     )
     assert finding.what.startswith("an LDS store is outstanding at the barrier")
     assert finding.expected.startswith("s_wait_dscnt 0 between ds_store")
-    assert finding.expected.endswith("and s_barrier_signal")
+    assert finding.expected.endswith(f"and s_barrier_signal at {line(tmp_path, 'signal(-1);')}")
 
 
 def test_sparse_products_are_not_followed(tmp_path: Path) -> None:
