@@ -13,7 +13,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from itertools import chain, islice
 from multiprocessing import parent_process
 from pathlib import Path
@@ -31,6 +30,7 @@ from layoutprobe.engine.registry import make_engine
 from layoutprobe.errors import LateError, ProbeError
 from layoutprobe.gate.build import Built
 from layoutprobe.gate.copies import LINES, SourceCopy
+from layoutprobe.gate.costs import CHECKED, COMPILED, DECODED, JUDGED, MOST_SPENT, Costs
 from layoutprobe.gate.holding import Held, likeliest, of_text
 from layoutprobe.gate.source_edits import SourceEdit, SourceEdits
 from layoutprobe.gate.tally import Tally
@@ -49,25 +49,12 @@ from layoutprobe.trace.subject import RunStoppedError, UndecidedError
 
 MOST = 3000
 """Changes that `--suggest` tries for a kernel."""
-COST = 90_000_000
-"""What changes that are tried with every red kernel may cost together, about a microsecond of a processor each."""
-_COMPILED, _REFUSED, _DECODED, _CHECKED, _JUDGED = 190_000, 110_000, 100, 600_000, 3_000_000
-"""What it costs to compile a change, to have it refused, to decode an instruction, to apply a check once, and to
-judge a change whole."""
 _ISSUED = 400_000
 """Instructions that a wave may issue with a change, where the manifest names no number: numpy takes seconds for them,
 and a kernel whose waves have more to do is tried in runs that know its work, or not at all."""
-_FAR_MORE = 3.0
-"""How many times its price something takes before that is not its price."""
 _TIMES, _LEAST_SECONDS = 6, 3.0
 """How many times as long as the kernel a change may take to compile, and as long it may be; but so many seconds are
 granted in any case. Where loops are unrolled, another bound may make a hundred times as much of them."""
-_LATE = 2_000_000
-"""What a change costs that is not compiled in that time."""
-_PROGRAM, _VARIANT, _OF_CODE = 500_000, 5_000, 27
-"""What it costs to compile many changes as one program, each of them, and each byte of the code that they become."""
-_USUAL = 4
-"""Rounds of a program that are in its price."""
 _SHARE = 1.2
 """Of what a program has cost, what may be spent behind it on changes that are compiled by themselves."""
 _AFTER, _AFTER_MORE = 80, 400
@@ -103,7 +90,7 @@ class Mender:
 
     Attributes:
         tried, compiled: changes so far, and how many of them compile.
-        spent: what they have cost, as `COST` counts it.
+        costs: what they have cost.
     """
 
     def __init__(self, case: KernelCase, target: str, toolchain: Mapping[str, str], judge: Judge) -> None:
@@ -120,7 +107,7 @@ class Mender:
         self._size = 1
         self._judged = self._doubted = 0
         self.tried = self.compiled = 0
-        self.spent = 0.0
+        self.costs = Costs()
 
     def __enter__(self) -> Mender:
         return self
@@ -207,16 +194,15 @@ class Mender:
         batches = Batches(edits, self._copies[0].texts)
         for program in self._programs(batches, pool):
             late += [*batches.once_more(program.together), *program.alone]
-            before = self.spent
+            before = self.costs.spent
             self.compiled += program.count
-            self.spent += _PROGRAM + _VARIANT * program.count + _OF_CODE * program.code
-            self.spent += _REFUSED * max(program.rounds - _USUAL, 0)
+            self.costs.of_program(program.rounds, program.count, program.code)
             for edit in program.edits:
                 if not goes_on():
                     return
                 if (held := self._try_chosen(edit, trials, program)) is not None:
                     yield held
-            few = min(len(late), int(_SHARE * (self.spent - before) / _COMPILED))
+            few = min(len(late), int(_SHARE * (self.costs.spent - before) / COMPILED))
             yield from self._alone([late.popleft() for _ in range(few)], trials, goes_on, pool)
 
     def _programs(self, batches: Batches, pool: ThreadPoolExecutor) -> Iterator[Variants]:
@@ -268,7 +254,7 @@ class Mender:
         self.tried += 1
         if edit not in program:
             return None
-        self.spent += program.cost(trials)
+        self.costs.spent += program.cost(trials)
         return self._held(edit, self._compile(edit), trials) if program.right(edit, trials) else None
 
     def _try_alone(
@@ -280,9 +266,7 @@ class Mender:
         built = future.result()
         self.compiled += built is not None
         times = built.size / self._size if built is not None else 0
-        self.spent += (
-            _LATE if edit.key in self._late else _REFUSED if built is None else _COMPILED * max(1, times)
-        )
+        self.costs.of_one(times, edit.key in self._late)
         return self._held(edit, built, trials) if times <= _TIMES else None
 
     def _held(self, edit: SourceEdit, built: Built | None, trials: Trials | None) -> Held | None:
@@ -295,7 +279,7 @@ class Mender:
         if not self._is_right(edit, built, trials):
             return None
         self._judged += 1
-        with self._paying(_JUDGED):
+        with self.costs.paying(JUDGED):
             verdict = self._verdict(edit)
         if verdict is None or verdict.exit_code or self._is_never_true(edit, trials):
             return None
@@ -354,28 +338,18 @@ class Mender:
 
     def _by_runs(self, built: Built, trials: Trials) -> bool:
         """Whether every output of every run is right."""
-        self.spent += _DECODED * len(trials.first.subject.insts) + trials.first.cost()
+        self.costs.spent += DECODED * len(trials.first.subject.insts) + trials.first.cost()
         return trials.right(*as_built(built))
 
     def _by_check(self, edit: SourceEdit, built: Built) -> bool:
         """Asks the check that found what is wrong whether it still does, at the first size that shows it."""
-        with self._paying(_CHECKED):
+        with self.costs.paying(CHECKED):
             found = edit.finding
             size = dict((found.sizes or (found.place.size,))[0]) or self.case.sizes[0]
             backend = EmulatorBackend(budget=self._issued, engine=make_engine(NUMPY))
             asked = [check for check in self.judge.checks if check.name == found.check]
             tally = Tally(self.case, built, asked, backend, self.judge.reference, lambda *_: None, draw=False)
             return not any(result.findings for result in tally.at(size).results.values())
-
-    @contextmanager
-    def _paying(self, price: float) -> Iterator[None]:
-        """What is done costs its price; what takes many times as long, as loops without an end do, what it takes."""
-        begun = time.process_time()
-        try:
-            yield
-        finally:
-            took = 1e6 * (time.process_time() - begun)
-            self.spent += took if took > _FAR_MORE * price else price
 
     def mended(self, held: Held, symbol: str) -> Mended:
         """A change as what is behind a finding."""
@@ -440,8 +414,8 @@ def source_changes(
     bound = most
 
     def goes_on() -> bool:
-        step(max(mender.tried / bound, mender.spent / COST))
-        return mender.tried < bound and mender.spent < COST
+        step(max(mender.tried / bound, mender.costs.spent / MOST_SPENT))
+        return mender.tried < bound and mender.costs.spent < MOST_SPENT
 
     lines = [one.place.source for one in known if one.place.source is not None]
     ran = trials.first.lines if trials is not None else ()

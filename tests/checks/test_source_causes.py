@@ -168,7 +168,7 @@ def test_a_fix_is_the_same_change_and_costs_no_second_search(folder: Path) -> No
 def test_the_search_is_bounded_by_what_it_does(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     offers(monkeypatch, *(WRONG.replace("+ k]", f"+ k * {n}]") for n in range(2, 30)), RIGHT)
     assert ALL_IS_RIGHT not in first(judged(folder, edits=20)).what
-    monkeypatch.setattr(mending, "COST", 500_000)
+    monkeypatch.setattr(mending, "MOST_SPENT", 500_000)
     assert ALL_IS_RIGHT not in first(judged(folder)).what
 
 
