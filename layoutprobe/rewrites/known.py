@@ -8,6 +8,7 @@ from functools import lru_cache
 from layoutprobe.rewrites.spot import Spot
 from layoutprobe.source.declarations import declared_in
 from layoutprobe.source.expressions import function_around
+from layoutprobe.source.reach import types_of
 from layoutprobe.source.scope import BUILTIN
 from layoutprobe.source.statements import Source
 from layoutprobe.source.tree import TYPES, Node
@@ -19,7 +20,10 @@ CONSTANT = re.compile(r"[A-Z][A-Z0-9_]+|k[A-Z]\w+")
 def known_here(spot: Spot, names: frozenset[str]) -> bool:
     """Whether all words may be used in a statement: what is declared in another function may not."""
     return all(
-        name in spot.heads or name in BUILTIN or name in TYPES or name not in _local(spot.source)
+        name in spot.heads
+        or name in BUILTIN
+        or name in TYPES
+        or (name not in _local(spot.source) and name not in spot.unknown)
         for name in names
     )
 
@@ -37,11 +41,17 @@ def start_of(source: Source, index: int) -> int:
 
 
 def is_value(source: Source, node: Node) -> bool:
-    """Whether an expression begins with no type, and holds no statement."""
-    first = source.tokens[node.first : node.last]
-    words_of = [token.text for token in first[:2] if token.text != "return"]
-    begins = bool(words_of) and words_of[0] not in TYPES
-    return begins and not any(source.is_block(i) for i in range(node.first, node.last))
+    """Whether an expression is no type, begins with none but to make one of it, and holds no statement."""
+    of_it = [token.text for token in source.tokens[node.first : node.last] if token.text != "return"]
+    if not of_it or of_it[0] in TYPES or of_it[-1] in types_of(source):
+        return False
+    if of_it[0] in types_of(source) and of_it[1] not in _MAKING:
+        return False
+    return not any(source.is_block(i) for i in range(node.first, node.last))
+
+
+_MAKING = ("(", "{", "<", "::")
+"""What follows the name of a type where a value of it is made, or a constant of it is named."""
 
 
 @lru_cache(maxsize=32)

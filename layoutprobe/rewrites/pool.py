@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from layoutprobe.rewrites.known import is_value, known_here, parameters, start_of
 from layoutprobe.rewrites.spot import Rewrite, Spot
-from layoutprobe.source.declarations import declared_in
+from layoutprobe.source.declarations import FUNCTION, declarations, declared_in
 from layoutprobe.source.expressions import callee
 from layoutprobe.source.statements import Source, free_words, words
 from layoutprobe.source.tree import BINDING, JOINED, Node, forest
@@ -183,22 +183,40 @@ def wrapped(spot: Spot) -> Iterator[Rewrite]:
         for at, (node, _) in enumerate(list(_places(spot))[:_PLACES]):
             first = spot.start(node)
             inner = spot.source.slice(first, node.last)
-            if node.kind != "group" and not inner.startswith(head):
+            if node.kind != "group" and not inner.startswith(head) and _may_be_in(spot, node, head):
                 new = spot.replace(first, node.last, f"{head}{inner}{tail}", "wrapped")
                 yield replace(new, rank=0.1 * nth + 0.02 * at)
 
 
+def _may_be_in(spot: Spot, node: Node, head: str) -> bool:
+    """Whether an expression may be an index or an argument of what stands before it, as far as sorts tell."""
+    sorts = spot.sorts(node)
+    if not head.endswith("["):
+        return _OF_REALS.match(head) is None or sorts != {"integer"}
+    array = spot.names.get(head[:-1])
+    return (array is None or array.sort not in spot.scope.fields) and sorts <= {"integer", ""}
+
+
 _FORMS = 10
+_OF_REALS = re.compile(r"(?:__|std::)?(?:f(?:max|min|abs|ma)|exp|exp2|log|log2|r?sqrt|tanh|erf|pow)f?\(|__expf\(")
+"""Functions that compute in float: no count of something is asked for their value."""
 
 
 @lru_cache(maxsize=32)
 def _forms(source: Source) -> list[tuple[str, str, frozenset[str]]]:
     """What stands before and behind each argument of a call and each index, and the words in both."""
     found = list[tuple[str, str, frozenset[str]]]()
+    sorts = declarations(source)
+    named = {source.tokens[i].text for i, sort in sorts if sort != FUNCTION}
+    named -= {source.tokens[i].text for i, sort in sorts if sort == FUNCTION}
     for tree in forest(source, 0, len(source.tokens)):
         for node in tree.walk():
             first = callee(source, node.first) if node.kind in ("call", "index") and node.first else None
             if first is None or node.last - first > _LONG or source.tokens[first].text in _OF_TYPES:
+                continue
+            if node.kind == "call" and source.tokens[node.first - 1].text in named:  # what it is made of
+                continue
+            if (first, node.last) == (tree.first, tree.last):  # nobody asks for its value
                 continue
             if not all(is_value(source, part) for part in node.parts):  # parameters
                 continue

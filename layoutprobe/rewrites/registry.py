@@ -67,6 +67,7 @@ from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.rewrites.tables import tables
 from layoutprobe.rewrites.twins import grown, indices, named, subscripts, twins
 from layoutprobe.source.declarations import attributes, declared_in, lambda_heads
+from layoutprobe.source.reach import types_of
 from layoutprobe.source.statements import free_words
 
 
@@ -247,8 +248,17 @@ def _apart(spot: Spot, found: Iterator[Rewrite], kind: str) -> Iterator[Rewrite]
                 if one.start >= there.start
             ):
                 continue
-            if spot.unknown.isdisjoint(_names(one.text) - _names(old)):
+            if spot.unknown.isdisjoint(_names(one.text) - _names(old)) and not _has_type_as_value(spot, one, old):
                 yield replace(one, kind=kind)
+
+
+def _has_type_as_value(spot: Spot, one: Rewrite, old: str) -> bool:
+    """Whether a change brings the name of a type where a value belongs: what stands between `<` and `>` looks so."""
+    known = types_of(spot.source) - free_words(old)
+    return any(name in known for name in _AS_VALUE.findall(one.text))
+
+
+_AS_VALUE = re.compile(r"[-+*/%<>&|^=(]\s*(?:\w+::)*(\w+)(?:\s+const)?\s*(?:$|[-+/%^|?;\]])")
 
 
 def _changes(text: str, one: Rewrite, name: range) -> bool:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from layoutprobe.source.declarations import declarations, sort_of
 from layoutprobe.source.expressions import function_around
+from layoutprobe.source.reach import foreign
 from layoutprobe.source.scope import BUILTIN, Outer, Scope, idle, scope
 from layoutprobe.source.statements import Source
 from layoutprobe.source.tree import BINDING, Node, forest, parse
@@ -185,8 +186,10 @@ class Spot(Struct, frozen=True, dict=True):
 
     @cached_property
     def unknown(self) -> frozenset[str]:
-        """Names that the function declares, of which none is known in the statement."""
-        return frozenset(name for name, *_ in self.scope.ranges) - self.scope.at(self.within.stop - 1).keys()
+        """Names of the file that are not known in the statement: of other blocks, templates and structures."""
+        known = self.scope.at(self.within.stop - 1).keys()
+        beyond = foreign(self.source, self.function) if self.function.start < len(self.source.tokens) else ()
+        return frozenset((*(name for name, *_ in self.scope.ranges), *beyond)) - known
 
     @cached_property
     def _parameters(self) -> frozenset[str]:

@@ -106,6 +106,7 @@ def _declarations(source: Source) -> Iterator[tuple[int, str]]:
         before = tokens[i - 1].text if i else ";"
         brace = before in ("{", "}") and not _is_value(source, i - 1)
         begins = before == ";" or brace or (before == ")" and _ends_head(source, i - 1))
+        begins |= before == ":" and i > 1 and tokens[i - 2].text in _ACCESS
         if begins or (before in _OPENS and _holds_declarations(source, i)):
             begin, sort = i, ""
         if token.kind != "name" or token.text in KEYWORDS or i + 1 >= len(tokens):
@@ -136,6 +137,7 @@ def _is_bound(source: Source, opened: int) -> bool:
     return behind_auto and source.tokens[opened].text == "["
 
 
+_ACCESS = ("public", "protected", "private")
 _BEHIND_NAMES = ("=", ";", ",", ")", "[", ":", "{", ">")
 FUNCTION = "function"
 """The sort of a name that stands for a lambda."""
