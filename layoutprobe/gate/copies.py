@@ -91,9 +91,8 @@ class SourceCopy:
         Args:
             digest: of what `quick` compiles to.
         """
-        names = list(_first_included(self.texts.get(self.original.file.resolve(), "")))
-        own = {file.name for file in self.files}
-        if not names or any(name.rpartition("/")[2] in own for name in names):
+        names = list(self._first_included(self.original.file.resolve()))
+        if not names:
             return ()
         source = self._folder / "layoutprobe-headers.hip"
         source.write_text("".join(f"#include <{name}>\n" for name in names))
@@ -103,6 +102,23 @@ class SourceCopy:
             return flags if self.quick(flags).toolchain["code_object"] == digest else ()
         except ProbeError:
             return ()
+
+    def _first_included(self, file: Path) -> Iterator[str]:
+        """Headers that a file begins with, before anything that they might depend on: its own, or those that a header
+        of the user's begins with."""
+        rest = _COMMENT.sub(" ", self.texts.get(file, ""))
+        guard = _GUARD.match(rest) if file != self.original.file.resolve() else None
+        at = guard.end() if guard else 0
+        while (found := _ONE_MORE.match(rest, at)) is not None:
+            folders = (file.parent, *self.original.include)
+            own = next(
+                (one for folder in folders if (one := (folder / found[1]).resolve()) in self.files), None
+            )
+            if own is not None:
+                yield from self._first_included(own) if own != file else ()
+                return
+            yield found[1]
+            at = found.end()
 
     def _copied(self, case: KernelCase) -> KernelCase:
         """A kernel as it is compiled from the copy; with those of the same file that are launched before it."""
@@ -136,15 +152,11 @@ def _with_flags(case: KernelCase, flags: Sequence[str]) -> KernelCase:
 
 
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
-_ONE_MORE = re.compile(r"\s*#[ \t]*include[ \t]*<([^>\n]{1,400})>[ \t]*\r?(?:\n|$)")
-
-
-def _first_included(text: str) -> Iterator[str]:
-    """Headers in angle brackets that a file begins with, before anything that they might depend on."""
-    rest, at = _COMMENT.sub(" ", text), 0
-    while (found := _ONE_MORE.match(rest, at)) is not None:
-        yield found[1]
-        at = found.end()
+_ONE_MORE = re.compile(r"""\s*#[ \t]*include[ \t]*[<"]([^">\n]{1,400})[">][ \t]*\r?(?:\n|$)""")
+_GUARD = re.compile(
+    r"\s*#[ \t]*(?:pragma[ \t]+once|ifndef[ \t]+(\w+)\s*\n[ \t]*#[ \t]*define[ \t]+\1)[ \t]*\n"
+)
+"""What a header begins with, so that it is read once."""
 
 
 _INCLUDE = re.compile(rb"""^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]{1,400})[">]""", re.MULTILINE)

@@ -44,8 +44,8 @@ unsigned or has a fraction would change all others. Bits stay; sign and width ar
 operator, as calls may have no value; asked for only where it is of use, as what has no address is passed to none. No
 word in it or in a choice is one that a macro may have as its parameter, or as its name."""
 _CHOSEN = "__builtin_choose_expr(lp_how<lp_t, decltype(({0}))>::lp_kind == 0, ({0}), (lp_as<lp_t>(), ({0})))"
-ASKS = _ASKS + _AS
-"""What stands before a text with choices."""
+ASKS = f"#ifndef LP_ASKS\n#define LP_ASKS\n{_ASKS}{_AS}#endif\n"
+"""What stands before a text with choices; once, where a kernel and its headers have some."""
 
 
 class Region(Struct, frozen=True):

@@ -198,7 +198,9 @@ def _may_be_in(spot: Spot, node: Node, head: str) -> bool:
 
 
 _FORMS = 10
-_OF_REALS = re.compile(r"(?:__|std::)?(?:f(?:max|min|abs|ma)|exp|exp2|log|log2|r?sqrt|tanh|erf|pow)f?\(|__expf\(")
+_OF_REALS = re.compile(
+    r"(?:__|std::)?(?:f(?:max|min|abs|ma)|exp|exp2|log|log2|r?sqrt|tanh|erf|pow)f?\(|__expf\("
+)
 """Functions that compute in float: no count of something is asked for their value."""
 
 

@@ -248,7 +248,9 @@ def _apart(spot: Spot, found: Iterator[Rewrite], kind: str) -> Iterator[Rewrite]
                 if one.start >= there.start
             ):
                 continue
-            if spot.unknown.isdisjoint(_names(one.text) - _names(old)) and not _has_type_as_value(spot, one, old):
+            if spot.unknown.isdisjoint(_names(one.text) - _names(old)) and not _has_type_as_value(
+                spot, one, old
+            ):
                 yield replace(one, kind=kind)
 
 

@@ -33,7 +33,7 @@ def types_of(source: Source) -> frozenset[str]:
 
 @lru_cache(maxsize=256)
 def foreign(source: Source, function: range) -> frozenset[str]:
-    """Names that a function cannot use by themselves: parameters of other templates, functions of other structures."""
+    """Names that a function cannot use alone: parameters of other templates, functions of other structures."""
     templates = _of_templates(source)
     named = {name for name, where in templates if function.start not in where}
     known = {name for name, where in templates if function.start in where}

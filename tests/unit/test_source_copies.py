@@ -39,9 +39,9 @@ argument = [
 """
 
 
-def copied(folder: Path, source: str = KERNEL) -> SourceCopy:
+def copied(folder: Path, source: str = KERNEL, own: str = OWN) -> SourceCopy:
     (folder / "kernel.hip").write_text(source)
-    (folder / "own.h").write_text(OWN)
+    (folder / "own.h").write_text(own)
     (folder / "layoutprobe.toml").write_text(KEYS)
     case = read_manifest(folder / "layoutprobe.toml").kernels[0]
     build(case, "gfx1151")  # its files are those that a compiler read last time
@@ -75,6 +75,19 @@ def test_headers_are_compiled_once_and_the_code_is_the_same(tmp_path: Path) -> N
 def test_headers_behind_what_they_may_depend_on_are_read_each_time(begins: str, tmp_path: Path) -> None:
     copy = copied(tmp_path, begins + KERNEL)
     assert copy.precompiled(copy.quick().toolchain["code_object"]) == ()
+
+
+@pytest.mark.parametrize("guard", ["#pragma once\n", "#ifndef OWN_H\n#define OWN_H\n"])
+def test_headers_that_one_of_the_users_begins_with_are_compiled_once(guard: str, tmp_path: Path) -> None:
+    source = KERNEL.replace("#include <hip/hip_runtime.h>  /* the usual */\n#include <hip/hip_fp16.h>\n", "")
+    end = "#endif\n" if "ifndef" in guard else ""
+    begins = '// ours\n#include "hip/hip_runtime.h"\n#include <hip/hip_fp16.h>\n'
+    copy = copied(tmp_path, source, f"{guard}{begins}{OWN}{end}")
+    flags = copy.precompiled(copy.quick().toolchain["code_object"])
+    assert any(flag.endswith(".pch") for flag in flags)
+    assert (tmp_path / "copy" / "layoutprobe-headers.hip").read_text() == (
+        "#include <hip/hip_runtime.h>\n#include <hip/hip_fp16.h>\n"
+    )
 
 
 def test_headers_that_compile_to_other_code_are_not_used(tmp_path: Path) -> None:

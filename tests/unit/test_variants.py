@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from layoutprobe.gate.build import build
 from layoutprobe.gate.copies import SourceCopy
 from layoutprobe.gate.source_edits import SourceEdit
 from layoutprobe.gate.variants import Variants, _meant, _refused, _to_blame
@@ -362,3 +363,27 @@ def test_a_function_that_may_be_a_constant_is_chosen_in_and_one_that_must_be_is_
     program = Variants(SourceCopy(case, "gfx1151", tmp_path / "copy"), edits)
     assert program.runs
     assert [one in program for one in edits] == [True, False, True]
+
+
+def test_a_kernel_and_its_header_are_changed_in_one_program(tmp_path: Path) -> None:
+    """What choices need is made once: twice, no program of changes in both would compile."""
+    (tmp_path / "shape.h").write_text(
+        "#include <hip/hip_runtime.h>\n__device__ inline int twice(int n) { return n * 2; }\n"
+    )
+    source = CONSTANT.replace("const int row = blockIdx.x", "const int row = twice(blockIdx.x) / 2")
+    (tmp_path / "kernel.hip").write_text('#include "shape.h"\n' + source)
+    (tmp_path / "layoutprobe.toml").write_text(COPIED)
+    case = read_manifest(tmp_path / "layoutprobe.toml").kernels[0]
+    build(case, "gfx1151")  # its files are those that a compiler read last time
+    copy = SourceCopy(case, "gfx1151", tmp_path / "copy")
+    finding = Finding(Rule("numerics/wrong-values", "", "", ""), "y is wrong")
+    edits = [
+        SourceEdit(file, Rewrite(text.index(old), text.index(old) + len(old), new, "names"), 0.0, finding)
+        for file, text in copy.texts.items()
+        for old, new in (("n * 2", "n * 3"), ("row * pitch + col", "row + col"))
+        if old in text
+    ]
+    assert {edit.file.name for edit in edits} == {"kernel.hip", "shape.h"}
+    program = Variants(copy, edits)
+    assert program.runs
+    assert all(edit in program for edit in edits)
