@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -13,8 +14,11 @@ from layoutprobe.manifest.model import KernelCase
 from layoutprobe.observe.work import Work
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import Unlisted
-from layoutprobe.source.expressions import body_behind, function_name
-from layoutprobe.source.statements import Source
+from layoutprobe.rewrites.known import parameters
+from layoutprobe.source.declarations import declared_in
+from layoutprobe.source.expressions import body_behind, function_around, function_name
+from layoutprobe.source.reach import parameters_of_templates
+from layoutprobe.source.statements import Source, words
 
 
 class Held(Struct, frozen=True):
@@ -29,7 +33,9 @@ class Held(Struct, frozen=True):
         plainer: a XOR of the source, or a term of a constant, is none with it.
         of_both: it is of a function through which loads and stores of LDS both go, where these do not agree.
         in_loop: it is of the head of a loop.
+        unread: with it a parameter of a template or helper is not read any more.
         one_more: it has a number more than what it replaces, where a name may be meant.
+        old: what it replaces.
         work: instructions that all waves execute with it, together.
         longest: those of the wave that executes most.
     """
@@ -42,7 +48,9 @@ class Held(Struct, frozen=True):
     plainer: bool = False
     of_both: bool = False
     in_loop: bool = False
+    unread: bool = False
     one_more: bool = False
+    old: str = ""
     work: int = 0
     longest: int = 0
 
@@ -55,8 +63,13 @@ class Held(Struct, frozen=True):
     @property
     def may_be_beaten(self) -> bool:
         """Whether others are looked for longer: it does more than the kernel as it is, goes wrong at sizes that are
-        not listed, or has a number where a name may be meant."""
-        return self.more or bool(self.unlisted) or self.brings_number
+        not listed, has a number where a name may be meant, or changes several statements."""
+        return self.more or bool(self.unlisted) or self.brings_number or self.of_several
+
+    @property
+    def of_several(self) -> bool:
+        """Whether it changes several statements, of which another change may need one."""
+        return ";" in self.old
 
     @property
     def brings_number(self) -> bool:
@@ -65,13 +78,15 @@ class Held(Struct, frozen=True):
 
     def is_doubtful(self, case: KernelCase) -> bool:
         """Whether it brings a number that is an extent at some size, and may hold for it alone; makes a wave or other
-        code do what others should; has a loop go further, as more passes may do what is left out; or takes a swizzle
-        or a padding away from one side, where the other one lacks it, or changes it for both."""
+        code do what others should; has a loop go further, as more passes may do what is left out; leaves a parameter
+        unread; or takes a swizzle or a padding away from one side, where the other one lacks it, or changes it for
+        both."""
         if (
             self.longer
             or self.idle
             or self.plainer
             or self.of_both
+            or self.unread
             or (self.in_loop and self.edit.rewrite.text.lstrip().startswith("+"))
         ):
             return True
@@ -96,7 +111,29 @@ def of_text(edit: SourceEdit, text: str, unlisted: tuple[Unlisted, ...]) -> Held
     plainer = ("^" in old and "^" not in new) or is_padding(head, old, new)
     of_both = edit.finding.rule.id in _DISAGREE and _is_called_by_several(Source(text), start)
     in_loop, one_more = head.startswith(("for", "while")), len(_numbers(new)) > len(_numbers(old))
-    return Held(edit, unlisted, plainer=plainer, of_both=of_both, in_loop=in_loop, one_more=one_more)
+    unread = _leaves_unread(Source(text), start, old, new)
+    return Held(
+        edit,
+        unlisted,
+        plainer=plainer,
+        of_both=of_both,
+        in_loop=in_loop,
+        unread=unread,
+        one_more=one_more,
+        old=old,
+    )
+
+
+def _leaves_unread(source: Source, offset: int, old: str, new: str) -> bool:
+    """Whether a change takes away the only place where the function around it reads one of its parameters; kernels
+    have some that they do not need."""
+    function = function_around(source, source.token_at(offset))
+    kernel = any(source.tokens[i].text == "__global__" for i in function)
+    names = parameters_of_templates(source, function).union(() if kernel else parameters(source, function))
+    often = Counter(source.tokens[i].text for i in function if i not in declared_in(source))
+    less = Counter(words(old))
+    less.subtract(words(new))
+    return any(0 < often[name] <= less[name] for name in names)
 
 
 def _numbers(text: str) -> list[str]:
@@ -155,6 +192,7 @@ def likeliest(found: Sequence[Held], case: KernelCase, usual: Work | None) -> li
             one.longest > _ALONE * shared,
             one.work > MORE * least,
             _is_for_a_name(one, held),
+            one.of_several,
             _is_around_another(one, held),
             one.edit.rank,
         ),

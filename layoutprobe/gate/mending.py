@@ -57,7 +57,7 @@ _TIMES, _LEAST_SECONDS = 6, 3.0
 granted in any case. Where loops are unrolled, another bound may make a hundred times as much of them."""
 _SHARE = 1.2
 """Of what a program has cost, what may be spent behind it on changes that are compiled by themselves."""
-_AFTER, _AFTER_MORE = 80, 400
+_AFTER, _AFTER_MORE = 80, 900
 """Further changes that are tried once one holds: whoever reads of it should know of others that do. More, where it
 is one that another may beat."""
 OF_ORDER = ("barriers", "moved")
@@ -101,7 +101,7 @@ class Mender:
         self._folder = TemporaryDirectory(prefix="layoutprobe-")
         self._copies: list[SourceCopy] = []
         self._free = SimpleQueue[SourceCopy]()
-        self._keys, self._objects = set[object](), set[str]()
+        self._keys, self._objects = set[object](), dict[str, Held | None]()  # by their code
         self._late = set[object]()
         self._issued = case.limits.instructions or _ISSUED
         self._size = 1
@@ -139,7 +139,7 @@ class Mender:
         for copy in copies:
             copy.headers, copy.seconds = headers, seconds
         self._size = plain.size
-        self._objects.add(digest)
+        self._objects[digest] = None
         self._copies = copies
         for copy in copies:
             self._free.put(copy)
@@ -273,9 +273,11 @@ class Mender:
         """The change, where everything holds with it."""
         digest = built.toolchain["code_object"] if built is not None else ""
         enough = self._judged >= _WHOLE or self._doubted >= _DOUBTED
+        if (known := self._objects.get(digest)) is not None:
+            return self._written_otherwise(edit, known)
         if built is None or digest in self._objects or enough:
             return None
-        self._objects.add(digest)
+        self._objects[digest] = None
         if not self._is_right(edit, built, trials):
             return None
         self._judged += 1
@@ -290,7 +292,21 @@ class Mender:
         if held.is_doubtful(self.case):
             self._judged -= 1
             self._doubted += 1
+        self._objects[digest] = held
         return held
+
+    def _written_otherwise(self, edit: SourceEdit, known: Held) -> Held | None:
+        """A change that compiles to the code of one that is doubted for its text, where it is not."""
+        told = of_text(edit, self._copies[0].texts[edit.file], known.unlisted)
+        held = replace(
+            told,
+            longer=known.longer,
+            idle=known.idle,
+            more=known.more,
+            work=known.work,
+            longest=known.longest,
+        )
+        return held if known.is_doubtful(self.case) and not held.is_doubtful(self.case) else None
 
     def _is_never_true(self, edit: SourceEdit, trials: Trials | None) -> bool:
         """Whether a test that is added to another one is false in every run: then the change is a branch that nothing

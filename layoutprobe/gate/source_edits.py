@@ -252,20 +252,18 @@ _ARGUMENTS = re.compile(r"argument (\w+) in place of (\w+)")
 """What an instruction is right with."""
 _NAME = re.compile(r"(?:\w+(?:\.|->))*(\w+)")
 _LINES = re.compile(r"\s*\n\s*")
-_STEP = re.compile(r"without `([-+*/] [\w.]+)`")
+_STEP = re.compile(r"without `([-+*/] [\w.]+(?: [-+*/] [\w.]+)*)`")
 """What a finding says of a step of the reference."""
 _LACKING = re.compile(r"added without (\w+)|\b(alpha|beta)(?: \* C)? is missing")
 """The factor that a finding says is missing; see `trace.gemm_faults`."""
 
 
 def _in_turn(found: Sequence[Rewrite], offset: int) -> list[Rewrite]:
-    """Changes of numbers: those nearest to a place in the text first; where none is known, the two likeliest of each
-    number, then two more of each."""
-    if offset:
-        return sorted(found, key=lambda one: abs(one.start - offset))
-    often, turns = Counter[int](), list[int]()
+    """Changes of numbers: the two likeliest of each, those first that are nearest to a place in the text; then two
+    more of each."""
+    often, turns = Counter[int](), list[tuple[int, int]]()
     for one in found:
-        turns.append(often[one.start] // 2)
+        turns.append((often[one.start] // 2, abs(one.start - offset) if offset else 0))
         often[one.start] += 1
     return [found[n] for n in sorted(range(len(found)), key=lambda n: turns[n])]
 

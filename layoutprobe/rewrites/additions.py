@@ -362,16 +362,34 @@ def steps(spot: Spot) -> Iterator[Rewrite]:
     values += [part for node in spot.tree.walk() if node.kind == "choice" for part in node.parts[1:]]
     if spot.source.tokens[spot.within.start].text == "return":
         values.append(spot.tree)
+    known = list(_known_steps(spot))
     for value in values:
         first = spot.start(value)
         text = spot.source.slice(first, value.last)
-        for step in spot.steps if first < value.last else ():
+        for step in known if first < value.last else ():
             loose = value.kind in BINDING and (step[0] in "*/" or value.kind not in ("sum", "product"))
             yield spot.replace(first, value.last, f"({text}) {step}" if loose else f"{text} {step}", "steps")
     for node in spot.tree.walk():  # `exp2f(-8 * (head + 1) / heads)`
-        for part in node.parts if node.kind in ("product", "call", "index") else ():
+        for part in node.parts if node.kind in ("product", "call", "index", "comparison") else ():
             name = spot.text(part) if part.kind == "leaf" and not part.parts else ""
-            for step in spot.steps if name in spot.names else ():
+            for step in known if name in spot.names else ():
                 inner = f"{name} {step}"
                 text = f"({inner})" if node.kind == "product" and step[0] in "+-" else inner
                 yield spot.replace(part.first, part.last, text, "steps")
+
+
+def _known_steps(spot: Spot) -> Iterator[str]:
+    """Steps of the reference in names of the statement: `+ older` for `+ tk - tq` where `older = p.tk - p.tq`."""
+    for step in spot.steps:
+        sign, _, text = step.partition(" ")
+        given = [name for name, value in spot.given if _last_words(spot.text(value)) == text.split()]
+        yield from (f"{sign} {name}" for name in given if name in spot.names)
+        asked = [word for word in re.findall(r"[A-Za-z_]\w*", text) if word not in spot.names]
+        found = {word: name for name in spot.names for word in asked if _last_words(name) == [word]}
+        if all(word in found for word in asked):
+            yield sign + " " + "".join(found.get(word, word) for word in re.split(r"\b", text))
+
+
+def _last_words(text: str) -> list[str]:
+    """The words and signs of an expression, of members the last word alone."""
+    return re.findall(r"\w+|[^\w\s]", re.sub(r"\w+(?:\.|->|::)(?=\w)", "", text))

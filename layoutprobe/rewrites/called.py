@@ -85,9 +85,16 @@ def _functions(source: Source) -> Mapping[int, Mapping[str, int]]:
         )
         before = source.tokens[opened - 2] if opened > 1 else None
         declares = before is not None and (before.kind == "name" or before.text in ("*", "&", ">"))
-        if brace and declares and source.tokens[brace].text == "{" and is_headed(source, brace):
+        body = source.tokens[brace].text == "{" and is_headed(source, brace)
+        if brace and declares and body and not _is_launched(source, opened):
             found.setdefault(len(source.parts(opened)), {}).setdefault(name, opened)
     return found
+
+
+def _is_launched(source: Source, opened: int) -> bool:
+    """Whether a function is a kernel, which no code of a device calls."""
+    head = source.around(opened)
+    return any(source.tokens[i].text in ("__global__", "__host__") for i in range(head.start, opened))
 
 
 def of_templates(spot: Spot) -> Iterator[Rewrite]:

@@ -119,6 +119,7 @@ _TILES = 3
 
 def accompanied(spot: Spot) -> Iterator[Rewrite]:
     """`(n0 + wn) / GROUP` for `n0 / GROUP`, where elsewhere in the function a sum has both beside each other."""
+    yield from _accompanied_elements(spot)
     beside = dict[str, list[str]]()
     for tree in spot.statements:
         for node in tree.walk():
@@ -141,6 +142,42 @@ def accompanied(spot: Spot) -> Iterator[Rewrite]:
                 bare = ends <= {"(", ")", "[", "]", ",", ";"}
                 new = spot.replace(one.first, one.last, text if bare else f"({text})", "accompanied")
                 yield replace(new, rank=0.1 * nth)
+
+
+def _accompanied_elements(spot: Spot) -> Iterator[Rewrite]:
+    """`ptr[row + 1] - base` for `ptr[row + 1]`, where elsewhere in the function `- base` stands behind `ptr[row]`."""
+    behind = dict[str, dict[str, None]]()
+    bare = list[tuple[str, Node]]()
+    for tree in spot.statements:
+        for node in tree.walk():
+            for nth, part in enumerate(node.parts):
+                name = _element_of(spot, part)
+                follows = nth + 1 < len(node.parts) and node.kind in ("sum", "product")
+                if name and follows and node.parts[nth + 1].last - node.parts[nth + 1].first <= _LONGEST:
+                    text = f"{spot.operator(node, nth + 1)} {spot.text(node.parts[nth + 1])}"
+                    behind.setdefault(name, {})[text] = None
+                elif name and part.first in spot.within and node.kind not in ("sum", "product"):
+                    bare.append((name, part))
+    for name, part in bare:
+        for nth, text in enumerate(list(behind.get(name, ()))[:_MOST]):
+            new = spot.replace(part.first, part.last, f"{spot.text(part)} {text}", "accompanied")
+            yield replace(new, rank=0.1 * nth)
+
+
+def _element_of(spot: Spot, node: Node) -> str:
+    """The array of which an expression is an element, and nothing more: `ptr` for `ptr[row + 1]`."""
+    tokens = spot.source.tokens
+    whole = node.kind == "leaf" and node.last - node.first > _INDEX and tokens[node.first].kind == "name"
+    closed = (
+        whole
+        and tokens[node.first + 1].text == "["
+        and spot.source.partner.get(node.first + 1) == node.last - 1
+    )
+    return tokens[node.first].text if closed else ""
+
+
+_INDEX = 3
+"""Words of `x[i]`, but for one."""
 
 
 def made_of(spot: Spot) -> Iterator[Rewrite]:

@@ -17,7 +17,9 @@ from layoutprobe.source.tree import Node, template_end
 
 
 def conversions(spot: Spot) -> Iterator[Rewrite]:
-    """A real number rounded before it becomes an integer, and an f32 before its lower half is cut off."""
+    """A real number rounded before it becomes an integer, and an f32 before its lower half is cut off; what is wide
+    made of what is wide."""
+    yield from _made_wide(spot)
     for node in spot.tree.walk():
         if node.kind == "leaf" and node.parts and node.parts[0].kind == "cast":
             casts = [one for one in node.parts if one.kind == "cast"]
@@ -32,6 +34,32 @@ def conversions(spot: Spot) -> Iterator[Rewrite]:
             value = spot.source.slice(first, node.parts[0].last)
             text = f"({value} + 0x7fffu + (({value} >> 16) & 1u)) >> 16"
             yield replace(spot.replace(first, node.last, text, "conversions"), rank=0.4)
+
+
+def _made_wide(spot: Spot) -> Iterator[Rewrite]:
+    """`(int64_t)a * b` for `a * b`, where what it is given to has 64 bits: it is made in the type of its operands."""
+    assigned = spot.assignment(spot.tree)
+    if assigned is None:
+        return
+    _, target, value = assigned
+    first = spot.start(value)
+    wide = _WIDE.search(_declared_as(spot, spot.source.tokens[target.last - 1].text))
+    plain = not any(node.kind in ("cast", "call") for node in value.walk())
+    if wide and plain and value.kind in ("sum", "product", "shift") and spot.sorts(value) <= {"integer", ""}:
+        text = spot.source.slice(first, value.last)
+        yield replace(spot.replace(first, value.last, f"({wide[0]}){text}", "conversions"), rank=-0.6)
+
+
+_WIDE = re.compile(r"(?:unsigned )?long long(?: int)?|u?int64_t|size_t|[iu]64|\w+64(?:_t)?")
+
+
+def _declared_as(spot: Spot, name: str) -> str:
+    """The type before a name where the function declares it."""
+    tokens = spot.source.tokens
+    at = next(
+        (i for i, _ in declarations(spot.source) if i in spot.function and tokens[i].text == name), None
+    )
+    return spot.source.slice(spot.source.around(at).start, at) if at is not None else ""
 
 
 def _widened(spot: Spot, node: Node, cast: Node) -> Iterator[Rewrite]:
@@ -245,7 +273,8 @@ def roots(spot: Spot) -> Iterator[Rewrite]:
         if node.kind == "product" and len(node.parts) == 2 and spot.operator(node, 1) == "/":
             over, under = node.parts
             inner = under.parts[0] if under.kind == "group" and len(under.parts) == 1 else under
-            if spot.sorts(under) <= {"real", ""} and "sqrt" not in spot.text(under):
+            real = spot.sorts(under) <= {"real", ""} and not spot.text(under).isdigit()
+            if real and "sqrt" not in spot.text(under):
                 one = re.fullmatch(r"1(?:\.0?f?)?", spot.source.slice(spot.start(over), over.last))
                 text = f"rsqrtf({spot.text(inner)})" if one else f"sqrtf({spot.text(inner)})"
                 first = spot.start(node) if one else under.first

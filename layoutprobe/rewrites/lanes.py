@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from layoutprobe.rewrites.known import CONSTANT
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.expressions import before
 
@@ -40,6 +41,7 @@ def parity(spot: Spot) -> Iterator[Rewrite]:
             source.tokens[i].text == "["
             and source.partner.get(i) == i + 2
             and source.tokens[i + 1].kind == "name"
+            and not CONSTANT.fullmatch(source.tokens[i + 1].text)
         ):
             yield spot.replace(i + 1, i + 2, f"{source.tokens[i + 1].text} ^ 1", "parity")
     for _, opened in source.calls(spot.within):

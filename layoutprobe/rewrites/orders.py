@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from itertools import islice
 
 from msgspec.structs import replace
 
@@ -22,6 +24,8 @@ def orders(spot: Spot) -> Iterator[Rewrite]:
     if not _is_plain(source, here):
         return
     yield from _before_loop(source, here)
+    yield from _into_loop(spot)
+    yield from _with_what_was(spot)
     yield from _behind_loop(spot)
     behind = list(_behind(source, here))
     for nth in range(len(behind)):
@@ -45,6 +49,43 @@ def _before_loop(source: Source, here: range) -> Iterator[Rewrite]:
         loop = source.text[start : tokens[here.start].start].rstrip()
         text = f"{source.slice(here.start, here.stop)};\n{indent(source, opened - 1)}{loop}"
         yield replace(Rewrite(start, end, text, "orders"), rank=-0.2)
+
+
+def _into_loop(spot: Spot) -> Iterator[Rewrite]:
+    """`sum = 0; for (...) {` as `for (...) { sum = 0;`: what each pass begins with."""
+    source, here, tokens = spot.source, spot.within, spot.source.tokens
+    head = here.stop + 1
+    if spot.tree.kind != "assignment" or head + 1 >= len(tokens) or tokens[head].text not in ("for", "while"):
+        return
+    opened = source.partner.get(head + 1, head) + 1
+    declares = any(i in here for i in declared_in(source))
+    if not declares and opened < len(tokens) and source.is_block(opened):
+        start, end = tokens[here.start].start, tokens[opened].end
+        loop = source.slice(head, opened + 1)
+        text = f"{loop}\n{indent(source, head)}  {source.slice(here.start, here.stop)};"
+        yield replace(Rewrite(start, end, text, "orders"), rank=-0.2)
+
+
+def _with_what_was(spot: Spot) -> Iterator[Rewrite]:
+    """`before = a; a = f(a, b); b = g(before, b);` for `a = f(a, b); b = g(a, b);`: the second one needs what was."""
+    source, here, assigned = spot.source, spot.within, spot.assignment(spot.tree)
+    if assigned is None or assigned[0] != "=" or any(i in here for i in declared_in(source)):
+        return
+    target = spot.text(assigned[1])
+    name = re.sub(r"\W+", "_", target).strip("_") + "_before"
+    for behind in islice(_behind(source, here), _MOST):
+        parts = parse(source, behind).parts
+        value = parts[-1] if len(parts) > 1 else None
+        text = source.slice(value.first, value.last) if value is not None else ""
+        new = re.sub(rf"(?<![\w.>\]]){re.escape(target)}(?![\w\[])", name, text)
+        if value is not None and new != text:
+            start, end = source.tokens[here.start].start, source.tokens[value.last - 1].end
+            rest = source.text[start : source.tokens[value.first].start]
+            blank = f"\n{indent(source, here.start)}"
+            yield replace(
+                Rewrite(start, end, f"const auto {name} = {target};{blank}{rest}{new}", "orders"), rank=-0.4
+            )
+            return
 
 
 def _behind_loop(spot: Spot) -> Iterator[Rewrite]:

@@ -147,6 +147,12 @@ def distances(spot: Spot) -> Iterator[Rewrite]:
         for first in islice(begins, 1):
             yield from (spot.replace(first, first + 1, far, "distances") for far in _FARTHEST)
             yield spot.replace(first, first + 1, str(int(tokens[first].text) // 2), "distances")
+        parts = (i for i in spot.within if tokens[i - 1].text == "/" and is_whole(tokens[i]))  # `d = VS / 2`
+        for part in islice(parts, 1):
+            value = int(tokens[part].text)
+            yield from (
+                spot.replace(part, part + 1, str(other), "distances") for other in (value // 2, value * 2)
+            )
     if tokens[spot.within.start].text.isupper() and re.search(_LANES, behind):  # a loop by a macro
         for i in (i for i in spot.within if is_whole(tokens[i])):
             yield from (

@@ -51,7 +51,7 @@ def _own(spot: Spot) -> Iterator[Operand]:
             yield Operand(i, i + 1, tokens[i].text, "real" if found[1] else "integer")
 
 
-_NUMBER = re.compile(r"\d+u?|(\d+\.\d*f?|\.\d+f?)")
+_NUMBER = re.compile(r"\d+u?|0[xX][0-9a-fA-F]+u?|(\d+\.\d*f?|\.\d+f?)")
 
 
 def _fits(one: Operand, other: Known) -> bool:
@@ -73,12 +73,49 @@ def _unlike(spot: Spot, one: Operand, other: Known) -> float:
     score -= 4 * _AXIS * (one.text.partition(".")[0] in BUILTIN and other.text in _axes(spot.source))
     score -= _MEMBER * _of_one_object(one.text, other.text) * (1 + _is_more(one.text, other.text))
     score -= _DERIVED * (one.text in _made_of(spot).get(other.text, ()))
-    score -= _MADE_OF * (other.text in _made_of(spot).get(one.text, ()))
+    score -= _made_alone_of(spot, one.text, other.text)
+    score -= _TOGETHER * (frozenset((one.text, other.text)) in _declared_together(spot.source))
     divides = spot.source.tokens[one.first - 1].text == "/" and one.first > 0
     score -= _MEAN * (divides and re.split(r"\.|->", other.text)[-1] in spot.scalars)
     if spot.source.tokens[one.first].kind == "number":
         score += -_IDLE if unused and _is_argument(spot, one) else 1.0
+        score -= _NAMED * _is_hex_of_both(spot, one.text, other.text)
     return score
+
+
+def _made_alone_of(spot: Spot, one: str, other: str) -> float:
+    """How much likelier a name is meant that another one is made of; the less, the more that is made of."""
+    parts = _made_of(spot).get(one, ())
+    return _MADE_OF / max(1, len(parts) - _FEW_PARTS) if other in parts else 0.0
+
+
+_FEW_PARTS = 2
+
+
+@lru_cache(maxsize=32)
+def _declared_together(source: Source) -> frozenset[frozenset[str]]:
+    """Pairs of names that one statement declares: `float raw[N], biased[N];`."""
+    found = dict[int, list[str]]()
+    for i in sorted(declared_in(source)):
+        found.setdefault(source.around(i).start, []).append(source.tokens[i].text)
+    few = (names for names in found.values() if len(names) <= _FEW_TOGETHER)
+    return frozenset(frozenset(pair) for names in few for pair in combinations(names, 2))
+
+
+_TOGETHER, _FEW_TOGETHER = 1.2, 4
+"""How much likelier a name is meant that is declared beside another one, and of how many at most."""
+
+
+def _is_hex_of_both(spot: Spot, number: str, name: str) -> bool:
+    """Whether a number is hexadecimal, and so is the value of a name: `KEY_MAX` for `0x7fffffffu`."""
+    given = (
+        re.compile(rf"\b{re.escape(name)}[ \t]*(?:=|\()?[ \t]*0[xX]") if number[:2] in ("0x", "0X") else None
+    )
+    return given is not None and given.search(spot.source.text) is not None
+
+
+_NAMED = 2.5
+"""How much likelier a name is meant whose value is written like the number that stands there."""
 
 
 def _is_argument(spot: Spot, one: Operand) -> bool:
@@ -194,7 +231,7 @@ def alike(one: str, other: str) -> bool:
     if _is_more(one, other) or _is_word_of(mine, theirs):
         return True
     if len(mine) == len(theirs) == 1:
-        return bool(heads) or (mine.isupper() and theirs.isupper())
+        return bool(heads) or (mine.isupper() and theirs.isupper()) or abs(ord(mine) - ord(theirs)) == 1
     parts, rest = (re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", name) for name in (mine, theirs))
     pairs = list(zip(parts, rest, strict=True)) if len(parts) == len(rest) else []
     if any(a == b for a, b in pairs) or any({a.lower(), b.lower()} <= kin for a, b in pairs for kin in _KIN):
@@ -261,7 +298,9 @@ def scalars(spot: Spot) -> Iterator[Rewrite]:
 
     found.sort(key=lambda one: not is_stride(one))
     for name in spot.scalars:
-        for one in (one for one in found if _last(one) != name):
+        for one in (
+            one for one in found if _last(one) != name and (one.last > one.first + 1 or name in spot.names)
+        ):
             near = _differ_in_a_letter(_last(one), name)
             yield replace(spot.replace(one.last - 1, one.last, name, "scalars"), rank=-_SAME_BUT_ONE * near)
 
@@ -299,6 +338,7 @@ def exchanges(spot: Spot) -> Iterator[Rewrite]:
         for a, b in same
         if (a, b) not in pairs and {a, b} <= indexed and arrays.get(a) == arrays.get(b)
     ]
+    pairs.sort(key=lambda pair: _is_size(spot, pair[0]) != _is_size(spot, pair[1]))
     both = [
         (one, other)
         for one, other in combinations(pairs, 2)

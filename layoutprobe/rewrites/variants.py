@@ -51,6 +51,8 @@ def combined(text: str, changes: Mapping[int, Rewrite]) -> Combined:
     fixed = _needed_by_compiler(whole, bodies)
     regions: dict[Region, dict[int, list[Rewrite]]] = {}
     for number, rewrite in changes.items():
+        if _WIDENS.match(rewrite.text):  # what is chosen has the type of what it stands for
+            continue
         source = source_at(whole, bodies, rewrite.start)
         in_macro = source is not whole
         if in_macro and any(one.body is source and one.name in fixed for one in bodies):
@@ -79,6 +81,7 @@ def combined(text: str, changes: Mapping[int, Rewrite]) -> Combined:
     return Combined(whole_text, lines, frozenset[int]().union(*together), together)
 
 
+_WIDENS = re.compile(r"\((?:(?:unsigned )?long long(?: int)?|size_t|\w+64(?:_t)?)\)")
 _UNROLLS = re.compile(r"""(#[ \t]*pragma[ \t]+|_Pragma\([ \t]*")unroll\b[^\n"]*("?)""")
 
 
@@ -128,7 +131,13 @@ def pieces_of(source: Source, rewrite: Rewrite) -> list[Rewrite]:
             start = old[a].start if b > a else old[a - 1].end if a else rewrite.start
             found.append(Rewrite(start, old[b - 1].end if b > a else start, f" {come} ", rewrite.kind))
     balanced = all(_is_balanced(one.text) and _is_balanced(source.text[one.start : one.end]) for one in found)
-    return found if found and balanced else [rewrite]
+    names = (
+        any(_DECLARES.search(one.text) for one in found) and len(found) > 1
+    )  # known in its own piece alone
+    return found if found and balanced and not names else [rewrite]
+
+
+_DECLARES = re.compile(r"\bauto \w+ =")
 
 
 def _is_balanced(text: str) -> bool:

@@ -44,6 +44,11 @@ def foreign(source: Source, function: range) -> frozenset[str]:
     return frozenset((named - known) | (others - {name for brace in own for name in methods.get(brace, ())}))
 
 
+def parameters_of_templates(source: Source, function: range) -> frozenset[str]:
+    """Those of the template that a function is."""
+    return frozenset(name for name, where in _of_templates(source) if where.start == function.start)
+
+
 def _is_of_structure(source: Source, function: range) -> bool:
     """Whether a function is a member of what its head names: `void Gemm::run() {`."""
     head = [token.text for token in source.tokens[function.start : function.start + _LONGEST]]

@@ -145,3 +145,38 @@ def test_a_number_more_stands_behind_a_name() -> None:
     assert number.may_be_beaten
     assert not name.may_be_beaten
     assert leading(number, name) == ["(M + S)", "(8 * S)"]
+
+
+HELPED = """\
+template <bool Left, bool Right> __device__ int both(int a, int b, int by) { return mul(Left, a, Right, b) / by; }
+extern "C" __global__ void kernel(const int* x, int* y, int n) { y[0] = both<true, true>(x[0], x[n], 2); y[1] = x[1]; }
+"""
+
+
+def changed(old: str, new: str) -> Held:
+    assert HELPED.count(old) == 1
+    start = HELPED.index(old)
+    rewrite = Rewrite(start, start + len(old), new, "names")
+    return of_text(SourceEdit(Path("kernel.hip"), rewrite, 0.0, FINDING), HELPED, ())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "doubted"),
+    [
+        ("Right, b", "Left, b", True),
+        ("/ by", "/ 2", True),
+        ("a, Right", "b, Right", True),
+        ("x[n]", "x[4]", False),
+    ],
+)
+def test_what_leaves_a_parameter_of_a_helper_unread_is_doubted(old: str, new: str, doubted: bool) -> None:
+    """A kernel may be given what it does not need."""
+    assert changed(old, new).is_doubtful(CASE) == doubted
+
+
+def test_a_change_of_several_statements_stands_behind_one_of_one() -> None:
+    several = changed("x[n], 2); y[1] = x[1]", "x[1], 2); y[1] = x[n]")
+    one = changed("<true, true>", "<false, true>")
+    assert several.may_be_beaten
+    assert not one.may_be_beaten
+    assert leading(several, one) == [one.edit.rewrite.text, several.edit.rewrite.text]

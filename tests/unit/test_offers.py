@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -423,7 +424,7 @@ def test_what_a_test_guards_is_offered_for_what_it_asks(wrong: str, right: str) 
 @pytest.mark.parametrize(
     ("wrong", "right", "most"),
     [
-        ("if (m0 + lane < rows) acc[1]", "if (m0 + lane < rows && k0 + wave * 16 < k) acc[1]", 160),
+        ("if (m0 + lane < rows) acc[1]", "if (m0 + lane < rows && k0 + wave * 16 < k) acc[1]", 170),
         ("i < rows ?", "i < rows && j < rows ?", 260),
         ("[v * 4 + 2 * v + wave][m0 * 16 + lane]", "[v * 4 + lane][m0 * 16 + 2 * v + wave]", 80),
     ],
@@ -511,3 +512,92 @@ def test_a_function_that_nobody_calls_is_called_behind_the_loop() -> None:
         for one in rewrites(spot_of(PIECES, PIECES.index("top = fmaxf(top")), "omitted")
         if "max_of" in one.text
     ]
+
+
+GIVEN = """\
+#define LANES 32
+#define KEY_MAX 0xffffffffu
+typedef long long i64;
+struct Dims { int tk, tq, groups; };
+template <class T> struct Cell {
+  T value;
+  int step;
+  __device__ int twice(int n) const { return n * step; }
+};
+struct Turned { float lo, hi; };
+__device__ Turned turned(float a, float b, float c) { return {a * c - b, b * c + a}; }
+__device__ int thrice(int n) { return n * 3; }
+template <bool Wide> __device__ int half(int n) { return Wide ? n / 4 : n / 2; }
+__global__ void given(const int* ptr, float* q, float* y, i64* sums, unsigned* keys, int base, int m, int n, Dims p) {
+  const int lane = threadIdx.x % 32, row = blockIdx.x * 8 + threadIdx.x / 32;
+  const int older = p.tk - p.tq, x0 = ptr[3] * lane, x1 = ptr[4] * lane;
+  float raw[4], biased[4], sum;
+  const int j = ptr[row] - base + lane;
+  const int je = ptr[row + 1] - base;
+  for (int i = 0; i < 4; ++i) biased[i] = (raw[i] = q[i]) + y[i];
+  sum = raw[1];
+  for (int d = LANES / 2; d > 0; d >>= 1) sum += __shfl_down(sum, d, LANES);
+  const i64 own = (i64)x0 + x1;
+  keys[lane] = lane < n ? thrice(lane) : KEY_MAX;
+  if (lane <= row + older && row < m && lane + (je) < n) sums[row] = own + j;
+  const float was = q[lane];
+  q[lane] = turned(was, q[lane + 32], sum).lo;
+  q[lane + 32] = turned(was, q[lane + 32], sum).hi;
+  for (int c = 0; c < n; c += 8) {
+    y[c] = 0.0f;
+    for (int i = 0; i < 8; ++i) y[c] += q[c + i];
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("ptr[row + 1]", "ptr[row + 1] - base"),
+        ("biased[1]", "raw[1]"),
+        ("LANES / 4", "LANES / 2"),
+        ("own = x0 + x1", "own = (i64)x0 + x1"),
+        ("thrice(lane) : 0x7fffffffu", "thrice(lane) : KEY_MAX"),
+        ("row < n && lane + (je) < m", "row < m && lane + (je) < n"),
+    ],
+)
+def test_what_stands_beside_and_what_is_declared_beside_is_offered(wrong: str, right: str) -> None:
+    assert place(GIVEN, wrong, right) < EARLY
+
+
+def test_a_step_of_the_reference_is_told_in_names_of_the_kernel() -> None:
+    text = GIVEN.replace("row + older", "row")
+    spot = replace(spot_of(text, text.index("if (lane <= row")), steps=("+ tk - tq",))
+    assert [one for one in rewrites(spot, "steps") if "lane <= row + older &&" in one.apply(text)]
+
+
+def test_the_value_that_a_statement_has_spoilt_is_kept_for_the_next_one() -> None:
+    text = GIVEN.replace("  const float was = q[lane];\n", "").replace("turned(was,", "turned(q[lane],")
+    spot = spot_of(text, text.index("q[lane] = turned"))
+    made = " ".join(next(one for one in rewrites(spot, "orders") if "_before" in one.text).text.split())
+    assert made.startswith(
+        "const auto q_lane_before = q[lane]; q[lane] = turned(q[lane], q[lane + 32], sum).lo;"
+    )
+    assert made.endswith("q[lane + 32] = turned(q_lane_before, q[lane + 32], sum).hi")
+
+
+def test_what_is_done_before_a_loop_is_offered_at_its_beginning() -> None:
+    text = GIVEN.replace("    y[c] = 0.0f;\n", "").replace(
+        "  for (int c = 0", "  y[0] = 0.0f;\n  for (int c = 0"
+    )
+    spot = spot_of(text, text.index("y[0] = 0.0f"))
+    made = [" ".join(one.apply(text).split()) for one in rewrites(spot, "orders")]
+    assert any("for (int c = 0; c < n; c += 8) { y[0] = 0.0f; for" in one for one in made)
+
+
+@pytest.mark.parametrize("at", ["const int j =", "if (lane <= row", "sum = raw[1]", "keys[lane] ="])
+def test_nothing_is_offered_that_another_template_or_structure_knows(at: str) -> None:
+    """Nor a type as a value, a kernel as a function, another parity of a constant, or a root of a number."""
+    spot = spot_of(GIVEN, GIVEN.index(at))
+    texts = [one.text for one in offered(spot)]
+    assert texts
+    for name in ("T", "Wide", "twice", "step", "given"):
+        assert not [text for text in texts if re.search(rf"(?<![\w.]){name}\b", text)], name
+    assert not [text for text in texts if re.search(r"[-+*/%<&|] *(?:float|Dims|Turned|i64)\s*$", text)]
+    assert not [text for text in texts if "sqrtf(3" in text or "sqrtf(1" in text or "LANES ^" in text]
