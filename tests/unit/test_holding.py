@@ -149,7 +149,9 @@ def test_a_number_more_stands_behind_a_name() -> None:
 
 HELPED = """\
 template <bool Left, bool Right> __device__ int both(int a, int b, int by) { return mul(Left, a, Right, b) / by; }
-extern "C" __global__ void kernel(const int* x, int* y, int n) { y[0] = both<true, true>(x[0], x[n], 2); y[1] = x[1]; }
+extern "C" __global__ void kernel(const int* x, int* y, int n) {
+  y[0] = both<true, true>(x[0], x[n], 2); y[1] = x[1];
+}
 """
 
 
