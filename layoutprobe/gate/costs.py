@@ -9,13 +9,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-MOST_SPENT = 90_000_000
+MOST_SPENT = 80_000_000
 """What changes that are tried with every red kernel may cost together."""
-COMPILED, DECODED, CHECKED, JUDGED = 190_000, 100, 600_000, 3_000_000
+COMPILED, DECODED, CHECKED, JUDGED = 120_000, 100, 600_000, 3_000_000
 """What it costs to compile a change, to decode an instruction, to apply a check once, and to judge a change whole."""
-_REFUSED, _LATE = 110_000, 2_000_000
+_REFUSED, _LATE = 65_000, 2_000_000
 """What a change costs that is refused, and one that is not compiled in time."""
-_PROGRAM, _VARIANT, _OF_CODE = 500_000, 5_000, 27
+_PROGRAM, _VARIANT, _OF_CODE = 300_000, 3_000, 16
 """What it costs to compile many changes as one program, each of them, and each byte of the code that they become."""
 _USUAL = 4
 """Rounds of a program that are in its price."""
