@@ -19,7 +19,7 @@ from layoutprobe.gate.counterfactual import mended_by
 from layoutprobe.gate.holding import Held
 from layoutprobe.gate.levels import otherwise_compiled
 from layoutprobe.gate.mending import Mender, source_changes
-from layoutprobe.gate.ordering import ordering
+from layoutprobe.gate.ordering import FENCED, ordering
 from layoutprobe.gate.plan import SIZES
 from layoutprobe.gate.tally import Tally
 from layoutprobe.gate.trying import Mended, Trials
@@ -183,11 +183,11 @@ def _unexplained(results: Sequence[CheckResult], meeting: Sequence[str], disorde
 
 
 def _unordered(results: Sequence[CheckResult]) -> list[Finding]:
-    """Races in LDS that follow from nothing else: a barrier may be what is missing."""
+    """Races that follow from nothing else: a barrier may be what is missing, or a fence."""
     return [
         found
         for check, found, known in _beside_linked(results)
-        if check == _RACES and found.name in _WITHOUT_BARRIER and known.follows is None
+        if check == _RACES and found.name in (*_WITHOUT_BARRIER, *FENCED) and known.follows is None
     ]
 
 

@@ -1,4 +1,4 @@
-"""What ends a race in LDS: another buffer, a longer ring, a barrier elsewhere, or one more."""
+"""What ends a race: another buffer, a longer ring, a barrier elsewhere, or one more; between workgroups a fence."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ from layoutprobe.place import Place
 from layoutprobe.report.finding import Finding
 from layoutprobe.rewrites.barriers import BARRIER
 from layoutprobe.rewrites.spot import Rewrite
-from layoutprobe.source.expressions import function_name, indent
+from layoutprobe.source.expressions import function_around, function_name, indent
 from layoutprobe.source.statements import Source
 
 _IN_USE = "buffer-in-use"
 """The name of a race of buffers that take turns."""
 _READ_EARLY = "read-after-write"
 _OVERWRITTEN = "write-after-read"
-_BUFFERS, _RINGS, _MOVED, _BARRIERS, _OUTSIDE = 8, 2, 6, 10, 3
+_EARLY_SIGNAL = "signal-before-store"
+FENCED = (_EARLY_SIGNAL, "stale-cache")
+"""Names of races between workgroups that a fence may end: before a signal, or behind it."""
+_BUFFERS, _RINGS, _MOVED, _BARRIERS, _OUTSIDE, _FENCES = 8, 2, 6, 10, 3, 6
 """What is tried of each at most: each is judged by the check of races alone first, which takes most of a second."""
 
 
@@ -30,7 +33,7 @@ def ordering(mender: Mender, race: Finding) -> list[Held]:
     around it, or behind a call of the function that it is in, where that is enough: a pass of an inner loop needs
     none then. With it one of the function that may as well be moved there, or elsewhere. Before that, where one is
     filled that is in use, the other buffer; one more in a ring that is filled as far ahead as it is long; an atomic
-    addition, where one statement reads and writes. Nothing where none of these holds.
+    addition, where one statement reads and writes. Between workgroups a fence. Nothing where none of these holds.
 
     Args:
         mender: of the kernel.
@@ -46,6 +49,8 @@ def ordering(mender: Mender, race: Finding) -> list[Held]:
         held = mender.holding(some, None, lambda: True)
         return list(islice((one for one in held if not one.unlisted), 1))
 
+    if race.name in FENCED:
+        return first_of(_fences(edits, race)[:_FENCES])
     buffers = of("parity") if race.name == _IN_USE else []
     if race.name == _READ_EARLY:
         buffers = [edit for edit in offered if _turns(edits.sources[edit.file].text, edit)]
@@ -69,6 +74,34 @@ def ordering(mender: Mender, race: Finding) -> list[Held]:
     found = first_of(_in_callers(edits, found[0].edit, barriers)[:_OUTSIDE]) or found
     there = [edit for edit in moved if _goes_to(source.text, edit, found[0].edit)]
     return found + first_of(there[:1] or moved[:_MOVED])
+
+
+def _fences(edits: SourceEdits, race: Finding) -> list[SourceEdit]:
+    """Fences between what is stored and the signal that tells of it: before a barrier or an atomic behind the store;
+    or between the signal and the load that relies on it."""
+    release = race.name == _EARLY_SIGNAL
+    loads = next((one.place for one in race.related if one.role == "loaded by"), race.place)
+    line = (race.place if release else loads).source
+    file = edits.find(line) if line is not None else None
+    if file is None or line is None:
+        return []
+    source = edits.sources[file]
+    at = source.token_at(source.offset(line.line, line.column or 1))
+    found = list[SourceEdit]()
+    within = [
+        i for i in function_around(source, at) if (i > at) == release and _SIGNAL.match(source.tokens[i].text)
+    ]
+    for i in within if release else reversed(within):
+        statement = source.around(i)
+        first, last = source.tokens[statement.start].start, source.tokens[statement.stop].end
+        blanks = indent(source, statement.start)
+        offset, text = (first, f"{_FENCE}\n{blanks}") if release else (last, f"\n{blanks}{_FENCE}")
+        found.append(SourceEdit(file, Rewrite(offset, offset, text, "barriers"), 0.1 * len(found), race))
+    return found
+
+
+_SIGNAL = re.compile(r"__syncthreads$|_*(?:hip_)?atomic\w*$")
+_FENCE = "__threadfence();"
 
 
 def _between(edits: SourceEdits, race: Finding) -> list[SourceEdit]:

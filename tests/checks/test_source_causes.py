@@ -448,3 +448,63 @@ def test_the_barrier_that_ends_a_race_is_told(tmp_path: Path, place: str, text: 
     found = first(judged(tmp_path, checks=("races",)))
     assert f"with {says} at " in found.what
     assert "kept[" in wrong.split("\n")[found.place.source.line - 1]  # type: ignore[union-attr]
+
+
+LAST = """\
+#include <hip/hip_runtime.h>
+extern "C" __global__ void sums(const float* x, float* part, float* y, unsigned* ticket, int n) {
+  __shared__ unsigned last;
+  float v = 0.0f;
+  for (int i = blockIdx.x * 64 + threadIdx.x; i < n; i += gridDim.x * 64) v += x[i];
+  part[blockIdx.x * 64 + threadIdx.x] = v;
+  __threadfence();  // what is stored
+  __syncthreads();
+  if (threadIdx.x == 0) last = atomicAdd(ticket, 1u) == gridDim.x - 1;
+  __syncthreads();
+  __threadfence();  // what others stored
+  if (last) {
+    float sum = 0.0f;
+    for (int b = 0; b < gridDim.x; ++b) sum += part[b * 64 + threadIdx.x];
+    y[threadIdx.x] = sum;
+  }
+}
+"""
+SUMS = """\
+[[kernel]]
+name = "sums"
+source = "sums.hip"
+arch = ["gfx942"]
+grid = [4]
+block = [64]
+sizes = [{ N = 300 }]
+contract = { kind = "none" }
+argument = [
+  { name = "x", role = "in", dtype = "f32", shape = ["N"] },
+  { name = "part", role = "out", dtype = "f32", shape = [256] },
+  { name = "y", role = "out", dtype = "f32", shape = [64] },
+  { name = "ticket", role = "inout", dtype = "u32", shape = [1], initial = "zero" },
+  { name = "n", role = "scalar", dtype = "i32", value = "N" },
+]
+"""
+
+
+@pytest.mark.parametrize(
+    ("fence", "rule"),
+    [
+        ("  // what is stored", "races/signal-before-store"),
+        ("  // what others stored", "races/stale-cache"),
+        ("", ""),
+    ],
+)
+def test_the_fence_that_orders_workgroups_is_told(tmp_path: Path, fence: str, rule: str) -> None:
+    lacking = LAST.replace(f"  __threadfence();{fence}\n", "") if fence else LAST
+    (tmp_path / "sums.hip").write_text(lacking)
+    (tmp_path / "layoutprobe.toml").write_text(SUMS)
+    (verdict,) = check(tmp_path / "layoutprobe.toml", edits=SOME, checks=("races", "memory")).verdicts
+    assert not verdict.error
+    assert [found.rule.id for found in verdict.findings] == ([rule] if rule else [])
+    for found in verdict.findings:
+        told = re.search(r"with `__threadfence\(\);` added at sums\.hip:(\d+) all is right", found.what)
+        assert told is not None, found.what
+        at = LAST[: LAST.index(fence)].count("\n") + 1
+        assert abs(int(told[1]) - at) <= 1, found.what
