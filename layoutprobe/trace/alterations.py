@@ -120,24 +120,25 @@ def of_places(shape: tuple[int, ...], extents: Mapping[str, int]) -> Alterations
             continue
         line = {len(shape) - 2: "row", len(shape) - 1: "column"}.get(axis, "batch")
         line = "element" if len(shape) == 1 else line
+        lines = f"{line}es" if line == "batch" else f"{line}s"
         i = np.arange(extent)
         yield f"{line} 0 of {{name}} is taken for all", _picked(axis, i * 0)
         for off in (1, -1):
             far = f"{{name}} is taken one {line} too {'far' if off > 0 else 'early'}"
             yield far, _picked(axis, (i + off) % extent)
             yield far, _picked(axis, i + off)
-        yield f"neighbouring {line}s of {{name}} are exchanged", _picked(axis, i ^ 1)
+        yield f"neighbouring {lines} of {{name}} are exchanged", _picked(axis, i ^ 1)
         yield f"{{name}} is indexed by half the {line}", _picked(axis, i // 2)
         yield f"{{name}} is indexed by twice the {line}", _picked(axis, 2 * i % extent)
-        yield f"{{name}} is taken with its {line}s in reverse order", _picked(axis, i[::-1])
+        yield f"{{name}} is taken with its {lines} in reverse order", _picked(axis, i[::-1])
         for fold in _FOLDS:
             if fold < extent:
-                yield f"the first {fold} {line}s of {{name}} are taken for all", _picked(axis, i % fold)
+                yield f"the first {fold} {lines} of {{name}} are taken for all", _picked(axis, i % fold)
                 yield (
-                    f"the first of every {fold} {line}s of {{name}} is taken for all",
+                    f"the first of every {fold} {lines} of {{name}} is taken for all",
                     _picked(axis, i // fold * fold),
                 )
-                says = f"neighbouring groups of {fold} {line}s of {{name}} are exchanged"
+                says = f"neighbouring groups of {fold} {lines} of {{name}} are exchanged"
                 yield says, _picked(axis, i ^ fold)
     if len(shape) >= 2:
         yield from _apart(shape, extents)
@@ -171,7 +172,7 @@ def of_outputs() -> Alterations:
             says = f"{{name}} is stored one {line} too {'far' if off > 0 else 'early'}"
             yield says, partial(np.roll, shift=off, axis=axis)
         for fold in _FOLDS[:2]:
-            yield f"neighbouring groups of {fold} {line}s of {{name}} are exchanged", _groups(axis, fold)
+            yield f"neighbouring groups of {fold} {lines} of {{name}} are exchanged", _groups(axis, fold)
 
 
 def _rows_joined(value: Values) -> Values:
