@@ -24,7 +24,7 @@ _OVERWRITTEN = "write-after-read"
 _EARLY_SIGNAL = "signal-before-store"
 FENCED = (_EARLY_SIGNAL, "stale-cache")
 """Names of races between workgroups that a fence may end: before a signal, or behind it."""
-_BUFFERS, _RINGS, _MOVED, _BARRIERS, _OUTSIDE, _FENCES = 8, 2, 6, 10, 3, 6
+_BUFFERS, _RINGS, _MOVED, _BARRIERS, _OUTSIDE, _FENCES = 8, 2, 6, 10, 3, 10
 """What is tried of each at most: each is judged by the check of races alone first, which takes most of a second."""
 
 
@@ -77,8 +77,9 @@ def ordering(mender: Mender, race: Finding) -> list[Held]:
 
 
 def _fences(edits: SourceEdits, race: Finding) -> list[SourceEdit]:
-    """Fences between what is stored and the signal that tells of it: before a barrier or an atomic behind the store;
-    or between the signal and the load that relies on it."""
+    """Fences between what is stored and the signal that tells of it, or barriers, as other waves store, too: before a
+    barrier or an atomic behind the store, or in a function that signals; or between the signal and the load that
+    relies on it."""
     release = race.name == _EARLY_SIGNAL
     loads = next((one.place for one in race.related if one.role == "loaded by"), race.place)
     line = (race.place if release else loads).source
@@ -87,16 +88,18 @@ def _fences(edits: SourceEdits, race: Finding) -> list[SourceEdit]:
         return []
     source = edits.sources[file]
     at = source.token_at(source.offset(line.line, line.column or 1))
+    function = function_around(source, at)
+    signals = [i for i, token in enumerate(source.tokens) if _SIGNAL.match(token.text)]
+    within = [i for i in signals if i in function and (i > at) == release]
+    elsewhere = [i for i in signals if i not in function]
     found = list[SourceEdit]()
-    within = [
-        i for i in function_around(source, at) if (i > at) == release and _SIGNAL.match(source.tokens[i].text)
-    ]
-    for i in within if release else reversed(within):
+    for i in (within if release else within[::-1]) or elsewhere:
         statement = source.around(i)
         first, last = source.tokens[statement.start].start, source.tokens[statement.stop].end
         blanks = indent(source, statement.start)
-        offset, text = (first, f"{_FENCE}\n{blanks}") if release else (last, f"\n{blanks}{_FENCE}")
-        found.append(SourceEdit(file, Rewrite(offset, offset, text, "barriers"), 0.1 * len(found), race))
+        for added in (_FENCE, BARRIER):
+            offset, text = (first, f"{added}\n{blanks}") if release else (last, f"\n{blanks}{added}")
+            found.append(SourceEdit(file, Rewrite(offset, offset, text, "barriers"), 0.1 * len(found), race))
     return found
 
 

@@ -208,6 +208,11 @@ def rounding(spot: Spot) -> Iterator[Rewrite]:
 def _rounded_quotients(spot: Spot, node: Node) -> Iterator[Rewrite]:
     """`(n + s - 1) / s` for `n / s`, also where it is multiplied on, `n / s * s`; and the reverse."""
     first = spot.start(node)
+    for nth in range(1, len(node.parts) - 1):  # `k` for `k / step * step`
+        signs = spot.operator(node, nth), spot.operator(node, nth + 1)
+        if signs == ("/", "*") and spot.text(node.parts[nth]) == spot.text(node.parts[nth + 1]):
+            whole = spot.source.slice(first, node.parts[nth - 1].last)
+            yield replace(spot.replace(first, node.parts[nth + 1].last, whole, "rounding"), rank=-0.2)
     for nth in (nth for nth in range(1, len(node.parts)) if spot.operator(node, nth) == "/"):
         below, text = node.parts[nth], spot.text(node.parts[nth])
         above = node.parts[0] if nth == 1 else None

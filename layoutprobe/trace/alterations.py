@@ -172,7 +172,7 @@ def of_outputs() -> Alterations:
             says = f"{{name}} is stored one {line} too {'far' if off > 0 else 'early'}"
             yield says, partial(np.roll, shift=off, axis=axis)
         for fold in _FOLDS[:2]:
-            yield f"neighbouring groups of {fold} {lines} of {{name}} are exchanged", _groups(axis, fold)
+            yield f"neighbouring groups of {fold} {line}s of {{name}} are exchanged", _groups(axis, fold)
 
 
 def _rows_joined(value: Values) -> Values:

@@ -458,7 +458,7 @@ extern "C" __global__ void sums(const float* x, float* part, float* y, unsigned*
   for (int i = blockIdx.x * 64 + threadIdx.x; i < n; i += gridDim.x * 64) v += x[i];
   part[blockIdx.x * 64 + threadIdx.x] = v;
   __threadfence();  // what is stored
-  __syncthreads();
+  __syncthreads();  // by all
   if (threadIdx.x == 0) last = atomicAdd(ticket, 1u) == gridDim.x - 1;
   __syncthreads();
   __threadfence();  // what others stored
@@ -489,22 +489,24 @@ argument = [
 
 
 @pytest.mark.parametrize(
-    ("fence", "rule"),
+    ("lacks", "rule"),
     [
-        ("  // what is stored", "races/signal-before-store"),
-        ("  // what others stored", "races/stale-cache"),
+        ("  __threadfence();  // what is stored\n", "races/signal-before-store"),
+        ("  __syncthreads();  // by all\n", "races/signal-before-store"),
+        ("  __threadfence();  // what others stored\n", "races/stale-cache"),
         ("", ""),
     ],
 )
-def test_the_fence_that_orders_workgroups_is_told(tmp_path: Path, fence: str, rule: str) -> None:
-    lacking = LAST.replace(f"  __threadfence();{fence}\n", "") if fence else LAST
+def test_the_fence_or_barrier_that_orders_workgroups_is_told(tmp_path: Path, lacks: str, rule: str) -> None:
+    lacking = LAST.replace(lacks, "")
     (tmp_path / "sums.hip").write_text(lacking)
     (tmp_path / "layoutprobe.toml").write_text(SUMS)
     (verdict,) = check(tmp_path / "layoutprobe.toml", edits=SOME, checks=("races", "memory")).verdicts
     assert not verdict.error
     assert [found.rule.id for found in verdict.findings] == ([rule] if rule else [])
     for found in verdict.findings:
-        told = re.search(r"with `__threadfence\(\);` added at sums\.hip:(\d+) all is right", found.what)
+        told = re.search(r"with `(\w+)\(\);` added at sums\.hip:(\d+) all is right", found.what)
         assert told is not None, found.what
-        at = LAST[: LAST.index(fence)].count("\n") + 1
-        assert abs(int(told[1]) - at) <= 1, found.what
+        assert told[1] in lacks
+        at = LAST[: LAST.index(lacks)].count("\n") + 1
+        assert abs(int(told[2]) - at) <= 1, found.what

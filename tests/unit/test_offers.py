@@ -558,6 +558,7 @@ __global__ void given(const int* ptr, float* q, float* y, i64* sums, unsigned* k
         ("biased[1]", "raw[1]"),
         ("LANES / 4", "LANES / 2"),
         ("own = x0 + x1", "own = (i64)x0 + x1"),
+        ("row / 8 * 8 < m && lane", "row < m && lane"),
         ("thrice(lane) : 0x7fffffffu", "thrice(lane) : KEY_MAX"),
         ("row < n && lane + (je) < m", "row < m && lane + (je) < n"),
     ],
