@@ -455,8 +455,8 @@ LAST = """\
 extern "C" __global__ void sums(const float* x, float* part, float* y, unsigned* ticket, int n) {
   __shared__ unsigned last;
   float v = 0.0f;
-  for (int i = blockIdx.x * 64 + threadIdx.x; i < n; i += gridDim.x * 64) v += x[i];
-  part[blockIdx.x * 64 + threadIdx.x] = v;
+  for (int i = blockIdx.x * 128 + threadIdx.x; i < n; i += gridDim.x * 128) v += x[i];
+  part[blockIdx.x * 128 + threadIdx.x] = v;
   __threadfence();  // what is stored
   __syncthreads();  // by all
   if (threadIdx.x == 0) last = atomicAdd(ticket, 1u) == gridDim.x - 1;
@@ -464,7 +464,7 @@ extern "C" __global__ void sums(const float* x, float* part, float* y, unsigned*
   __threadfence();  // what others stored
   if (last) {
     float sum = 0.0f;
-    for (int b = 0; b < gridDim.x; ++b) sum += part[b * 64 + threadIdx.x];
+    for (int b = 0; b < gridDim.x; ++b) sum += part[b * 128 + threadIdx.x];
     y[threadIdx.x] = sum;
   }
 }
@@ -475,13 +475,13 @@ name = "sums"
 source = "sums.hip"
 arch = ["gfx942"]
 grid = [4]
-block = [64]
-sizes = [{ N = 300 }]
+block = [128]
+sizes = [{ N = 700 }]
 contract = { kind = "none" }
 argument = [
   { name = "x", role = "in", dtype = "f32", shape = ["N"] },
-  { name = "part", role = "out", dtype = "f32", shape = [256] },
-  { name = "y", role = "out", dtype = "f32", shape = [64] },
+  { name = "part", role = "out", dtype = "f32", shape = [512] },
+  { name = "y", role = "out", dtype = "f32", shape = [128] },
   { name = "ticket", role = "inout", dtype = "u32", shape = [1], initial = "zero" },
   { name = "n", role = "scalar", dtype = "i32", value = "N" },
 ]
