@@ -74,6 +74,7 @@ def _unlike(spot: Spot, one: Operand, other: Known) -> float:
     score -= _MEMBER * _of_one_object(one.text, other.text) * (1 + _is_more(one.text, other.text))
     score -= _DERIVED * (one.text in _made_of(spot).get(other.text, ()))
     score -= _made_alone_of(spot, one.text, other.text)
+    score -= _EXTENT_OF * _is_extent_of_what_follows(spot, one, other.text)
     score -= _TOGETHER * (frozenset((one.text, other.text)) in _declared_together(spot.source))
     divides = spot.source.tokens[one.first - 1].text == "/" and one.first > 0
     score -= _MEAN * (divides and re.split(r"\.|->", other.text)[-1] in spot.scalars)
@@ -104,6 +105,19 @@ def _declared_together(source: Source) -> frozenset[frozenset[str]]:
 
 _TOGETHER, _FEW_TOGETHER = 1.2, 4
 """How much likelier a name is meant that is declared beside another one, and of how many at most."""
+
+
+def _is_extent_of_what_follows(spot: Spot, one: Operand, other: str) -> bool:
+    """Whether a name is what `k` counts to, or a factor before it elsewhere, in place of one in `row * stride + k`."""
+    tokens = spot.source.tokens
+    if one.last + 1 >= len(tokens) or (tokens[one.first - 1].text, tokens[one.last].text) != ("*", "+"):
+        return False
+    count, name = re.escape(tokens[one.last + 1].text), re.escape(other)
+    return bool(re.search(rf"\b{count}\s*<=?\s*{name}\b|\*\s*{name}\s*\+\s*{count}\b", spot.body))
+
+
+_EXTENT_OF = 3.5
+"""How much likelier such a name is meant."""
 
 
 def _is_hex_of_both(spot: Spot, number: str, name: str) -> bool:

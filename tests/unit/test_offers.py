@@ -543,6 +543,8 @@ __global__ void given(const int* ptr, float* q, float* y, i64* sums, unsigned* k
   const float was = q[lane];
   q[lane] = turned(was, q[lane + 32], sum).lo;
   q[lane + 32] = turned(was, q[lane + 32], sum).hi;
+  const int blocks = (n + 15) / 16;
+  for (int blk = 0; blk < blocks; ++blk) y[row * blocks + blk] *= q[n0(row) * gridDim.x];
   for (int c = 0; c < n; c += 8) {
     y[c] = 0.0f;
     for (int i = 0; i < 8; ++i) y[c] += q[c + i];
@@ -559,6 +561,7 @@ __global__ void given(const int* ptr, float* q, float* y, i64* sums, unsigned* k
         ("LANES / 4", "LANES / 2"),
         ("own = x0 + x1", "own = (i64)x0 + x1"),
         ("row / 8 * 8 < m && lane", "row < m && lane"),
+        ("row * gridDim.x + blk", "row * blocks + blk"),
         ("thrice(lane) : 0x7fffffffu", "thrice(lane) : KEY_MAX"),
         ("row < n && lane + (je) < m", "row < m && lane + (je) < n"),
     ],
