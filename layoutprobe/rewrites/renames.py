@@ -108,7 +108,7 @@ _TOGETHER, _FEW_TOGETHER = 1.2, 4
 
 
 def _is_extent_of_what_follows(spot: Spot, one: Operand, other: str) -> bool:
-    """Whether a name is what `k` counts to, or a factor before it elsewhere, in place of one in `row * stride + k`."""
+    """Whether a name is what `k` counts to, or a factor before it elsewhere, for one in `row * stride + k`."""
     tokens = spot.source.tokens
     if one.last + 1 >= len(tokens) or (tokens[one.first - 1].text, tokens[one.last].text) != ("*", "+"):
         return False
