@@ -24,6 +24,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from layoutprobe.backends.emulator import EmulatorBackend
+from layoutprobe.checks import numerics
 from layoutprobe.checks.base import Check
 from layoutprobe.engine.choice import NUMPY
 from layoutprobe.engine.registry import make_engine
@@ -60,6 +61,7 @@ _SHARE = 1.2
 _AFTER, _AFTER_MORE = 80, 900
 """Further changes that are tried once one holds: whoever reads of it should know of others that do. More, where it
 is one that another may beat."""
+_RACES = "races"
 OF_ORDER = ("barriers", "moved")
 """Kinds of changes of what keeps waves in an order; see `ordering.py`."""
 _CAUSES = 2
@@ -278,7 +280,7 @@ class Mender:
         if built is None or digest in self._objects or enough:
             return None
         self._objects[digest] = None
-        if not self._is_right(edit, built, trials):
+        if not self._is_right(edit, built, trials) or not self._is_gone(edit, built, trials):
             return None
         self._judged += 1
         with self.costs.paying(JUDGED):
@@ -352,18 +354,23 @@ class Mender:
         except (ProbeError, RunStoppedError, UndecidedError, MemoryError):
             return False
 
+    def _is_gone(self, edit: SourceEdit, built: Built, trials: Trials | None) -> bool:
+        """Whether a race is gone, too, where values are right: to judge what leaves one whole is wasted."""
+        return trials is None or edit.finding.check != _RACES or self._is_right(edit, built, None)
+
     def _by_runs(self, built: Built, trials: Trials) -> bool:
         """Whether every output of every run is right."""
         self.costs.spent += DECODED * len(trials.first.subject.insts) + trials.first.cost()
         return trials.right(*as_built(built))
 
     def _by_check(self, edit: SourceEdit, built: Built) -> bool:
-        """Asks the check that found what is wrong whether it still does, at the first size that shows it."""
+        """Asks the check that found what is wrong whether it still does, and whether values are right, at the first
+        size that shows it."""
         with self.costs.paying(CHECKED):
             found = edit.finding
             size = dict((found.sizes or (found.place.size,))[0]) or self.case.sizes[0]
             backend = EmulatorBackend(budget=self._issued, engine=make_engine(NUMPY))
-            asked = [check for check in self.judge.checks if check.name == found.check]
+            asked = [check for check in self.judge.checks if check.name in (found.check, numerics.NAME)]
             tally = Tally(self.case, built, asked, backend, self.judge.reference, lambda *_: None, draw=False)
             return not any(result.findings for result in tally.at(size).results.values())
 

@@ -295,7 +295,7 @@ def _lines(finding: Finding, own: str) -> Iterator[SourceLine]:
 
 _ORDERS: Sequence[tuple[str, tuple[str, ...]]] = (
     ("races/buffer-in-use", ("parity", "names", "numbers")),
-    ("races/global-overwrite", ("names", "terms", "scalars", "operators", "numbers")),
+    ("races/global-overwrite", ("names", "atomic", "terms", "scalars", "operators", "numbers")),
     ("races/lost-store", ("atomic", "names", "terms", "numbers")),
     ("races/", ("barriers", "parity")),
     ("lds-safety/undefined-read", ("barriers", "parity")),

@@ -21,6 +21,7 @@ _MOST = 3
 def orders(spot: Spot) -> Iterator[Rewrite]:
     """`f = g(m); m = top;` for `m = top; f = g(m);`, and the reverse; what a loop declares, before it."""
     source, here = spot.source, spot.within
+    yield from _once_more_behind(spot)
     if not _is_plain(source, here):
         return
     yield from _before_loop(source, here)
@@ -64,6 +65,29 @@ def _into_loop(spot: Spot) -> Iterator[Rewrite]:
         loop = source.slice(head, opened + 1)
         text = f"{loop}\n{indent(source, head)}  {source.slice(here.start, here.stop)};"
         yield replace(Rewrite(start, end, text, "orders"), rank=-0.2)
+
+
+def _once_more_behind(spot: Spot) -> Iterator[Rewrite]:
+    """What a loop does whenever something new begins, behind the loop too, for the last: `run.flush(y);`."""
+    source, here, tokens = spot.source, spot.within, spot.source.tokens
+    calls = spot.tree.kind == "call" or (spot.tree.kind == "leaf" and tokens[here.stop - 1].text == ")")
+    block, asked = source.block_around(here.start), False
+    if not calls or here.stop >= len(tokens) or tokens[here.stop].text != ";":
+        return
+    while block is not None and block[0] in spot.function:
+        opened = source.partner.get(block[0] - 1, 0)
+        head = tokens[opened - 1].text if opened else ""
+        asked |= head == "if"
+        if head in ("for", "while") and asked:
+            end = tokens[block[1]].end
+            text = f"\n{indent(source, opened - 1)}{source.slice(here.start, here.stop)};"
+            if (
+                free_words(text) & {name for name, *_ in spot.scope.ranges}
+                <= spot.scope.at(block[1] + 1).keys()
+            ):
+                yield Rewrite(end, end, text, "orders")
+            return
+        block = source.block_around(block[0])
 
 
 def _with_what_was(spot: Spot) -> Iterator[Rewrite]:

@@ -19,6 +19,7 @@ from layoutprobe.rewrites.known import is_value, known_here, parameters, start_o
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.declarations import FUNCTION, declarations, declared_in
 from layoutprobe.source.expressions import callee
+from layoutprobe.source.reach import types_of_templates
 from layoutprobe.source.statements import Source, free_words, words
 from layoutprobe.source.tree import BINDING, JOINED, Node, forest
 
@@ -78,7 +79,8 @@ def _likely(spot: Spot) -> list[tuple[str, str]]:
         if known_here(spot, one.names):
             weight = _HERE if one.function == spot.function.start else 2
             often[one.sign, one.text] += weight // (1 + (one.text in text) + (not one.names))
-    numbers = [one.text for one in spot.names.values() if one.sort in _NUMBERS]
+    sorts = {*_NUMBERS, *types_of_templates(spot.source)}
+    numbers = [one.text for one in spot.names.values() if one.sort in sorts]
     free = [name for name in numbers if name in spot.unused]
     unused = [
         (sign, one) for one in free for sign in ("*+/%" if spot.names[one].sort == "integer" else "*+/")

@@ -52,6 +52,7 @@ from layoutprobe.rewrites.idioms import (
 from layoutprobe.rewrites.instructions import asm
 from layoutprobe.rewrites.kin import operators, types, words
 from layoutprobe.rewrites.lanes import lanes, parity
+from layoutprobe.rewrites.neutral import neutral
 from layoutprobe.rewrites.omitted import omitted
 from layoutprobe.rewrites.ones import ones, quotients
 from layoutprobe.rewrites.orders import orders
@@ -59,13 +60,13 @@ from layoutprobe.rewrites.paired import ties
 from layoutprobe.rewrites.parts import parts
 from layoutprobe.rewrites.pool import joined, wrapped
 from layoutprobe.rewrites.quantities import constants, distances, meant, numbers, powers, told, weights
-from layoutprobe.rewrites.renames import exchanges, mixed, names, scalars
+from layoutprobe.rewrites.renames import exchanges, mixed, names, scalars, whole_alike
 from layoutprobe.rewrites.schemes import scheme
 from layoutprobe.rewrites.series import resets, series, siblings
 from layoutprobe.rewrites.shapes import brackets, gone, less, rounding, tests, turned
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.rewrites.tables import tables
-from layoutprobe.rewrites.twins import grown, indices, named, subscripts, twins
+from layoutprobe.rewrites.twins import grown, indices, made_elements, named, subscripts, twins
 from layoutprobe.source.declarations import attributes, declared_in, lambda_heads
 from layoutprobe.source.reach import types_of
 from layoutprobe.source.statements import free_words
@@ -171,6 +172,9 @@ KINDS: Mapping[str, Kind] = {
     "limits": Kind(limits, 3.3, 0.15),
     "meant": Kind(meant, 3.8, 0.15),
     "orders": Kind(orders, 3.0, 0.1),
+    "neutral": Kind(neutral, 3.2, 0.1),
+    "made_elements": Kind(made_elements, 3.0, 0.1, most=12),
+    "whole_alike": Kind(whole_alike, 3.2, 0.1, most=12),
     "steps": Kind(steps, 2.4, 0.1),
     "moved": Kind(moved, 2.6, 0.2),
     "accumulators": Kind(accumulators, 3.0, 0.1),

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import combinations, islice
+from itertools import combinations, islice, takewhile
 from math import log1p
 
 from msgspec.structs import replace
@@ -75,6 +75,7 @@ def _unlike(spot: Spot, one: Operand, other: Known) -> float:
     score -= _DERIVED * (one.text in _made_of(spot).get(other.text, ()))
     score -= _made_alone_of(spot, one.text, other.text)
     score -= _EXTENT_OF * _is_extent_of_what_follows(spot, one, other.text)
+    score -= _PREFIX * _begins_alike(one.text, other.text)
     score -= _TOGETHER * (frozenset((one.text, other.text)) in _declared_together(spot.source))
     divides = spot.source.tokens[one.first - 1].text == "/" and one.first > 0
     score -= _MEAN * (divides and re.split(r"\.|->", other.text)[-1] in spot.scalars)
@@ -116,6 +117,14 @@ def _is_extent_of_what_follows(spot: Spot, one: Operand, other: str) -> bool:
     return bool(re.search(rf"\b{count}\s*<=?\s*{name}\b|\*\s*{name}\s*\+\s*{count}\b", spot.body))
 
 
+def _begins_alike(one: str, other: str) -> int:
+    """Letters that two names begin with, a few at most."""
+    pairs = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    return min(sum(1 for _ in pairs), _LONG_PREFIX)
+
+
+_PREFIX, _LONG_PREFIX = 0.05, 6
+"""How much likelier a name is meant for each letter that it begins with as this one does."""
 _EXTENT_OF = 3.5
 """How much likelier such a name is meant."""
 
@@ -363,8 +372,31 @@ def exchanges(spot: Spot) -> Iterator[Rewrite]:
         other = {a: b for pair in group for a, b in (pair, pair[::-1])}
         everywhere = [one for one in own if one.text in other]
         yield renamed(spot, everywhere, other)
-        for inside in _in_one_index(spot, everywhere):
+        for inside in sorted(_in_one_index(spot, everywhere), key=lambda some: some[-1].last - some[0].first):
             yield replace(renamed(spot, inside, other), rank=-_IN_ONE)
+
+
+def whole_alike(spot: Spot) -> Iterator[Rewrite]:
+    """An expression of the function in place of one that is like it in every name: `OH * OW` for `H * W`."""
+    shapes = dict[str, dict[str, tuple[str, ...]]]()
+    for tree in spot.statements:
+        for node in tree.walk():
+            if node.kind in JOINED and node.last - node.first <= _LONGEST_ALIKE:
+                text = spot.source.slice(spot.start(node), node.last)
+                names = tuple(_NAMES.findall(text))
+                if len(names) > 1:
+                    shapes.setdefault(_NAMES.sub("_", text), {})[text] = names
+    for node in spot.tree.walk():
+        text = spot.source.slice(spot.start(node), node.last) if node.kind in JOINED else ""
+        names = tuple(_NAMES.findall(text))
+        for other, theirs in shapes.get(_NAMES.sub("_", text), {}).items() if text else ():
+            pairs = [(a, b) for a, b in zip(names, theirs, strict=True) if a != b]
+            if len(pairs) > 1 and all(alike(a, b) for a, b in pairs):
+                yield spot.replace(spot.start(node), node.last, other, "whole_alike")
+
+
+_LONGEST_ALIKE = 15
+_NAMES = re.compile(r"[A-Za-z_]\w*(?:(?:\.|->|::)\w+)*")
 
 
 def mixed(spot: Spot) -> Iterator[Rewrite]:

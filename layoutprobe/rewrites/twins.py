@@ -10,7 +10,7 @@ from itertools import islice, pairwise
 from msgspec.structs import replace
 
 from layoutprobe.rewrites.spot import Rewrite, Spot
-from layoutprobe.source.declarations import declarations
+from layoutprobe.source.declarations import declarations, declared_in
 from layoutprobe.source.statements import Token, free_words, words
 from layoutprobe.source.tree import BINDING, TYPES, Node
 
@@ -279,3 +279,21 @@ def indices(spot: Spot) -> Iterator[Rewrite]:
 
 
 _MOST_INDICES = 5
+
+
+def made_elements(spot: Spot) -> Iterator[Rewrite]:
+    """`w[j]`, which is `x * gamma[j]`, for `x`: an element that one statement before makes of a name."""
+    values = dict[str, set[str]]()
+    for tree in spot.statements:
+        assigned = spot.assignment(tree)
+        if assigned is not None and tree.last <= spot.within.start and spot.text(assigned[1]).endswith("]"):
+            values[spot.text(assigned[1])] = set(words(spot.text(assigned[2])))
+    for one in spot.scope.operands:
+        if one.first in spot.within and one.first not in declared_in(spot.source):
+            for element, made_of in reversed(values.items()):
+                if (
+                    one.text in made_of
+                    and one.text not in words(element)
+                    and free_words(element) <= spot.heads
+                ):
+                    yield spot.replace(one.first, one.last, element, "made_elements")

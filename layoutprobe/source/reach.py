@@ -49,6 +49,12 @@ def parameters_of_templates(source: Source, function: range) -> frozenset[str]:
     return frozenset(name for name, where in _of_templates(source) if where.start == function.start)
 
 
+@lru_cache(maxsize=32)
+def types_of_templates(source: Source) -> frozenset[str]:
+    """Types that are parameters of templates: of numbers, as far as anybody can tell."""
+    return types_of(source).intersection(name for name, _ in _of_templates(source))
+
+
 def _is_of_structure(source: Source, function: range) -> bool:
     """Whether a function is a member of what its head names: `void Gemm::run() {`."""
     head = [token.text for token in source.tokens[function.start : function.start + _LONGEST]]

@@ -518,11 +518,19 @@ GIVEN = """\
 #define LANES 32
 #define KEY_MAX 0xffffffffu
 typedef long long i64;
-struct Dims { int tk, tq, groups; };
+struct Dims { int tk, tq, groups, h, w, oh, ow; };
 template <class T> struct Cell {
   T value;
   int step;
   __device__ int twice(int n) const { return n * step; }
+};
+struct Sum {
+  unsigned key;
+  float sum;
+  __device__ Sum(unsigned at, float from) : key(at), sum(from) {}
+  __device__ void add(float x) { sum += x; }
+  __device__ void open(unsigned at) { key = at, sum = 0.0f; }
+  __device__ void flush(float* to, int n) { if (key < n) to[key] = sum; }
 };
 struct Turned { float lo, hi; };
 __device__ Turned turned(float a, float b, float c) { return {a * c - b, b * c + a}; }
@@ -543,6 +551,26 @@ __global__ void given(const int* ptr, float* q, float* y, i64* sums, unsigned* k
   const float was = q[lane];
   q[lane] = turned(was, q[lane + 32], sum).lo;
   q[lane + 32] = turned(was, q[lane + 32], sum).hi;
+  const bool live = lane < p.oh * p.ow && lane % (p.oh * p.ow) > p.h * p.w;
+  const float top = live ? raw[2] : -INFINITY;
+  const float low = live ? -INFINITY : top;
+  const float share = (top > 0 ? raw[0] / top : 0);
+  float scaled[4], first = low * share, second = 0.0f;
+  for (int i = 0; i < 4; ++i) {
+    const float x = y[i];
+    scaled[i] = x * biased[i];
+    first += x;
+    second += scaled[i] * q[i];
+  }
+  Sum run(lane, first + second);
+  for (int i = 0; i < n; ++i) {
+    if (keys[i] != run.key) {
+      run.flush(y, n);
+      run.open(keys[i]);
+    }
+    run.add(q[i]);
+  }
+  run.flush(y, n);
   const int blocks = (n + 15) / 16;
   for (int blk = 0; blk < blocks; ++blk) y[row * blocks + blk] *= q[n0(row) * gridDim.x];
   for (int c = 0; c < n; c += 8) {
@@ -562,6 +590,10 @@ __global__ void given(const int* ptr, float* q, float* y, i64* sums, unsigned* k
         ("own = x0 + x1", "own = (i64)x0 + x1"),
         ("row / 8 * 8 < m && lane", "row < m && lane"),
         ("row * gridDim.x + blk", "row * blocks + blk"),
+        ("lane % (p.h * p.w)", "lane % (p.oh * p.ow)"),
+        ("live ? 0.0f : top", "live ? -INFINITY : top"),
+        ("second += x * q[i]", "second += scaled[i] * q[i]"),
+        ("share = raw[0] / top", "share = (top > 0 ? raw[0] / top : 0)"),
         ("thrice(lane) : 0x7fffffffu", "thrice(lane) : KEY_MAX"),
         ("row < n && lane + (je) < m", "row < m && lane + (je) < n"),
     ],
@@ -605,3 +637,10 @@ def test_nothing_is_offered_that_another_template_or_structure_knows(at: str) ->
         assert not [text for text in texts if re.search(rf"(?<![\w.]){name}\b", text)], name
     assert not [text for text in texts if re.search(r"[-+*/%<&|] *(?:float|Dims|Turned|i64)\s*$", text)]
     assert not [text for text in texts if "sqrtf(3" in text or "sqrtf(1" in text or "LANES ^" in text]
+
+
+def test_what_a_loop_does_for_each_part_is_offered_behind_it_for_the_last() -> None:
+    text = GIVEN.replace("  }\n  run.flush(y, n);\n", "  }\n")
+    spot = spot_of(text, text.index("run.flush(y, n);"))
+    made = [" ".join(one.apply(text).split()) for one in rewrites(spot, "orders")]
+    assert any("run.add(q[i]); } run.flush(y, n);" in one for one in made)

@@ -1,0 +1,48 @@
+"""What a value is where there is nothing: a maximum over nothing, a share of nothing."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
+
+from msgspec.structs import replace
+
+from layoutprobe.rewrites.spot import Rewrite, Spot
+from layoutprobe.source.statements import Source
+
+_ZERO = re.compile(r"0(?:\.0*)?f?")
+_INFINITE = re.compile(
+    r"-\s*(?:INFINITY|FLT_MAX|HUGE_VALF?|__builtin_inff?\(\)|CUDART_INF_F|1e3[0-8]f?)|\bk?Neg_?Inf\w*"
+)
+
+
+def neutral(spot: Spot) -> Iterator[Rewrite]:
+    """`-INFINITY` for `0.f`, where the file has one, and the reverse; and `(n > 0 ? sum / n : 0)` for `sum / n`."""
+    tokens, infinite = spot.source.tokens, _infinite(spot.source)
+    for i in spot.within:
+        if (
+            infinite
+            and tokens[i].kind == "number"
+            and "." in tokens[i].text
+            and _ZERO.fullmatch(tokens[i].text)
+        ):
+            yield spot.replace(i, i + 1, infinite, "neutral")
+    for node in spot.tree.walk():
+        first = spot.start(node)
+        text = spot.source.slice(first, node.last) if first < node.last else ""
+        if infinite and text == infinite:
+            yield spot.replace(first, node.last, "0.0f", "neutral")
+        if node.kind == "product" and len(node.parts) > 1 and spot.operator(node, len(node.parts) - 1) == "/":
+            below = spot.text(node.parts[-1])
+            if "integer" not in spot.sorts(node.parts[-1]) and not below[:1].isdigit():
+                new = spot.replace(first, node.last, f"({below} > 0 ? {text} : 0)", "neutral")
+                yield replace(new, rank=0.3)
+
+
+@lru_cache(maxsize=32)
+def _infinite(source: Source) -> str:
+    """How a file writes the least number, most often; "" where it does not."""
+    often = Counter(found[0] for found in _INFINITE.finditer(source.text))
+    return often.most_common(1)[0][0] if often else ""
