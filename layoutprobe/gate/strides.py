@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from layoutprobe.errors import UsageError
 from layoutprobe.manifest.binding import Binding, bind
-from layoutprobe.manifest.model import KernelCase
+from layoutprobe.manifest.model import KernelCase, Reference
 from layoutprobe.report.finding import Finding
 from layoutprobe.solver.diagnose import BATCH_STRIDE
 
@@ -26,10 +26,29 @@ def scalars_for(case: KernelCase, finding: Finding) -> Sequence[str]:
 
 
 def numbers_told(case: KernelCase) -> Sequence[int]:
-    """Numbers of what says how large a launch is, and how far apart rows lie."""
+    """Numbers of what says how large a launch is, and how far apart rows lie; large ones of a Python reference."""
     pitches = [argument.ld for argument in case.arguments if argument.ld is not None]
     texts = (one.text for one in (*case.grid, *case.block, *pitches))
-    return sorted({int(number) for text in texts for number in re.findall(r"\b\d{1,5}\b", text)} - {0, 1})
+    small = {int(number) for text in texts for number in re.findall(r"\b\d{1,5}\b", text)} - {0, 1}
+    return [*sorted(small), *_of_reference(case)]
+
+
+def _of_reference(case: KernelCase) -> list[int]:
+    """Large numbers that a Python reference has, as keys and multipliers are, in their order."""
+    if not isinstance(case.contract, Reference):
+        return []
+    try:
+        text = case.contract.path.read_text(errors="replace")[:_LONGEST]
+    except OSError:
+        return []
+    found = dict.fromkeys(int(number, 0) for number in _LARGE.findall(text))
+    return [number for number in found if number >= _LEAST_LARGE][:_MOST]
+
+
+_LEAST_LARGE = 1 << 16
+"""Numbers from which on one is no size."""
+_LARGE = re.compile(r"(?<![\w.])(?:0[xX][0-9a-fA-F]{5,16}|[1-9]\d{4,18})(?![\w.])")
+_LONGEST, _MOST = 1 << 18, 16
 
 
 def _stride(bound: Binding, finding: Finding) -> int:

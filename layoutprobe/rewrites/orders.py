@@ -81,10 +81,7 @@ def _once_more_behind(spot: Spot) -> Iterator[Rewrite]:
         if head in ("for", "while") and asked:
             end = tokens[block[1]].end
             text = f"\n{indent(source, opened - 1)}{source.slice(here.start, here.stop)};"
-            if (
-                free_words(text) & {name for name, *_ in spot.scope.ranges}
-                <= spot.scope.at(block[1] + 1).keys()
-            ):
+            if free_words(text) & {name for name, *_ in spot.scope.ranges} <= spot.scope.at(block[1]).keys():
                 yield Rewrite(end, end, text, "orders")
             return
         block = source.block_around(block[0])
@@ -124,7 +121,7 @@ def _behind_loop(spot: Spot) -> Iterator[Rewrite]:
             asked = f"{source.slice(opened - 1, block[0])} {asked}"
         text = f"{asked}{source.slice(here.start, here.stop)};"
         needed = free_words(text) & {name for name, *_ in spot.scope.ranges}
-        if head in ("for", "while") and needed <= spot.scope.at(close + 1).keys():
+        if head in ("for", "while") and needed <= spot.scope.at(close).keys():
             start, end = source.tokens[here.start].start, source.tokens[close].end
             rest = source.text[source.tokens[here.stop].end : end].lstrip()
             new = Rewrite(start, end, f"{rest}\n{indent(source, close)}{text}", "orders")

@@ -640,7 +640,8 @@ def test_nothing_is_offered_that_another_template_or_structure_knows(at: str) ->
 
 
 def test_what_a_loop_does_for_each_part_is_offered_behind_it_for_the_last() -> None:
-    text = GIVEN.replace("  }\n  run.flush(y, n);\n", "  }\n")
+    """Also where the function ends there."""
+    text = GIVEN.replace("  }\n  run.flush(y, n);\n", "  }\n}\n__device__ void next() {\n")
     spot = spot_of(text, text.index("run.flush(y, n);"))
     made = [" ".join(one.apply(text).split()) for one in rewrites(spot, "orders")]
     assert any("run.add(q[i]); } run.flush(y, n);" in one for one in made)
