@@ -12,6 +12,8 @@ import pytest
 from layoutprobe.gate import source_edits
 from layoutprobe.gate.copies import SourceCopy
 from layoutprobe.gate.source_edits import SourceEdits
+from layoutprobe.gate.strides import numbers_told
+from layoutprobe.manifest.read import read_manifest
 from layoutprobe.place import Place, SourceLine
 from layoutprobe.report.finding import Finding, Rule
 from layoutprobe.source.statements import Source
@@ -164,3 +166,31 @@ def test_the_head_of_a_branch_around_a_line_is_searched_with_it(monkeypatch: pyt
     wrong = guarded.replace("row + 1 < M", "row + 1 <= M")
     store = next(n for n, text in enumerate(wrong.split("\n"), 1) if "C[row" in text)
     assert words(guarded) in reached(wrong, monkeypatch, store, [])
+
+
+def test_keys_of_the_reference_are_told_and_its_small_numbers_are_not(tmp_path: Path) -> None:
+    (tmp_path / "ref.py").write_text(
+        "KEY = 0x9E3779B9\ndef f(i, s):\n    return {'y': i['x'] * 1664525 % 2**32 + 12}\n"
+    )
+    (tmp_path / "k.hip").write_text("")
+    (tmp_path / "m.toml").write_text(REFERRED)
+    (case,) = read_manifest(tmp_path / "m.toml").kernels
+    assert numbers_told(case) == [48, 0x9E3779B9, 1664525]
+    (tmp_path / "ref.py").unlink()
+    assert numbers_told(case) == [48]
+
+
+REFERRED = """\
+[[kernel]]
+name = "f"
+source = "k.hip"
+arch = ["gfx1151"]
+grid = ["N // 48"]
+block = [48]
+sizes = [{ N = 96 }]
+contract = { kind = "reference", function = "ref.py:f" }
+argument = [
+  { name = "x", role = "in", dtype = "u32", shape = ["N"] },
+  { name = "y", role = "out", dtype = "u32", shape = ["N"] },
+]
+"""

@@ -981,12 +981,14 @@ def test_what_no_compiler_takes_is_not_offered(statement: str, never: tuple[str,
         ("CHUNK = 48", "CHUNK = 32", (47, 48)),
         ("g(x, N + 8)", "g(x, N)", (8, 32)),
         ("r * (N + 8)", "r * N", (8,)),
+        ("key += 0xbb67ae85u", "key += 0xbb67ae58u", (0x9E3779B9, 0xBB67AE85)),
+        ("key *= 1664525", "key *= 1664252", (1664525,)),
     ],
 )
 def test_numbers_of_the_launch_and_of_pitches_are_offered(
     right: str, wrong: str, told: tuple[int, ...]
 ) -> None:
-    """They are in the manifest: of a grid, a block, or the distance of rows."""
+    """They are in the manifest: of a grid, a block, or the distance of rows; keys are in the reference."""
     text = f"void f(float* x, int r, int N) {{\n  {right};\n}}\n".replace(right, wrong)
     spot = replace(spot_of(text, text.index(wrong)), told=told)
     found = ["".join(one.apply(text).split()) for one in rewrites(spot, "told")]
