@@ -259,11 +259,13 @@ _LACKING = re.compile(r"added without (\w+)|\b(alpha|beta)(?: \* C)? is missing"
 
 
 def _in_turn(found: Sequence[Rewrite], offset: int) -> list[Rewrite]:
-    """Changes of numbers: the two likeliest of each, those first that are nearest to a place in the text; then two
-    more of each."""
+    """Changes of numbers, two of each at a time: of that which is nearest to a place in the text first, then two more
+    of it and the first two of the next one; where no place is known, in turn."""
+    near = sorted({one.start for one in found}, key=lambda start: abs(start - offset))
     often, turns = Counter[int](), list[tuple[int, int]]()
     for one in found:
-        turns.append((often[one.start] // 2, abs(one.start - offset) if offset else 0))
+        away = near.index(one.start) if offset else 0
+        turns.append((often[one.start] // 2 + away, away))
         often[one.start] += 1
     return [found[n] for n in sorted(range(len(found)), key=lambda n: turns[n])]
 
