@@ -41,7 +41,9 @@ BEFORE = "before"
 Change = Callable[[Prepared], Mapping[str, Any]]
 """Says what is otherwise in a launch: its code, or some of its instructions; and, as BEFORE, in those before it."""
 _LONGER = 8
-"""How many times as many instructions a program of many changes may issue: it asks which it is to execute."""
+"""How many times as many instructions a program of few changes may issue: it asks which it is to execute."""
+_ASKS = 4
+"""Changes of a program for which it may issue once more as many: in an inner loop it asks in each pass."""
 _LEAST = 10_000
 """Instructions that a changed run may issue, however short the kernel is."""
 _UNSEEN = 200_000
@@ -279,18 +281,17 @@ class Trials:
         for n in range(len(self._sizes)):
             yield from ((self.at(n), spec) for spec in self.at(n).specs[n == 0 :])
 
-    def right(
-        self, change: Change, backend: WatchedBackend | None = None, *, of_program: bool = False
-    ) -> bool:
+    def right(self, change: Change, backend: WatchedBackend | None = None, *, of_program: int = 0) -> bool:
         """Whether all outputs of all runs are right with a change.
 
         Args:
             change: what is otherwise.
             backend: see `AtSize.outputs`.
-            of_program: it is one of many in a program, whose compiler may leave undefined what only others define:
+            of_program: it is one of so many in a program, whose compiler may leave undefined what only others define:
                 nothing is said of undefined bits.
         """
-        first, spec, longer = self.first, self.first.specs[0], _LONGER if of_program else 1
+        first, spec = self.first, self.first.specs[0]
+        longer = _LONGER + of_program // _ASKS if of_program else 1
         # What is right whatever undefined bits are, is right where they are defined: such a run is the faster one.
         if not is_right(first.outputs(spec, change, backend, longer, defined=True)):
             return False

@@ -239,7 +239,7 @@ class Variants:
         said = [{inst.pc: (_saying(inst, number),) for inst in insts} for _, insts in self._asks]
         before = [Before(one, own) for (one, _), own in zip(self._asks[1:], said[1:], strict=True)]
         change = {"code": built.code, "kernel": built.kernel.name, "changes": said[0], BEFORE: before}
-        return any(said) and trials.right(lambda _: change, self._backend, of_program=True)
+        return any(said) and trials.right(lambda _: change, self._backend, of_program=self.count)
 
 
 def _to_blame(
