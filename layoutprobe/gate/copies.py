@@ -103,11 +103,11 @@ class SourceCopy:
         except ProbeError:
             return ()
 
-    def _first_included(self, file: Path) -> Iterator[str]:
+    def _first_included(self, file: Path, within: tuple[Path, ...] = ()) -> Iterator[str]:
         """Headers that a file begins with, before anything that they might depend on: its own, or those that a header
-        of the user's begins with."""
+        of the user's begins with. `within`: files that include it; some include each other."""
         rest = _COMMENT.sub(" ", self.texts.get(file, ""))
-        guard = _GUARD.match(rest) if file != self.original.file.resolve() else None
+        guard = _GUARD.match(rest) if within else None
         at = guard.end() if guard else 0
         while (found := _ONE_MORE.match(rest, at)) is not None:
             folders = (file.parent, *self.original.include)
@@ -115,7 +115,7 @@ class SourceCopy:
                 (one for folder in folders if (one := (folder / found[1]).resolve()) in self.files), None
             )
             if own is not None:
-                yield from self._first_included(own) if own != file else ()
+                yield from self._first_included(own, (*within, file)) if own not in (*within, file) else ()
                 return
             yield found[1]
             at = found.end()

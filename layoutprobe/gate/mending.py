@@ -24,7 +24,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from layoutprobe.backends.emulator import EmulatorBackend
-from layoutprobe.checks import numerics
+from layoutprobe.checks import numerics, races
 from layoutprobe.checks.base import Check
 from layoutprobe.engine.choice import NUMPY
 from layoutprobe.engine.registry import make_engine
@@ -61,7 +61,6 @@ _SHARE = 1.2
 _AFTER, _AFTER_MORE = 80, 900
 """Further changes that are tried once one holds: whoever reads of it should know of others that do. More, where it
 is one that another may beat."""
-_RACES = "races"
 OF_ORDER = ("barriers", "moved")
 """Kinds of changes of what keeps waves in an order; see `ordering.py`."""
 _CAUSES = 2
@@ -299,6 +298,8 @@ class Mender:
 
     def _written_otherwise(self, edit: SourceEdit, known: Held) -> Held | None:
         """A change that compiles to the code of one that is doubted for its text, where it is not."""
+        if not known.is_doubtful(self.case):
+            return None
         told = of_text(edit, self._copies[0].texts[edit.file], known.unlisted)
         held = replace(
             told,
@@ -308,7 +309,7 @@ class Mender:
             work=known.work,
             longest=known.longest,
         )
-        return held if known.is_doubtful(self.case) and not held.is_doubtful(self.case) else None
+        return None if held.is_doubtful(self.case) else held
 
     def _is_never_true(self, edit: SourceEdit, trials: Trials | None) -> bool:
         """Whether a test that is added to another one is false in every run: then the change is a branch that nothing
@@ -356,7 +357,7 @@ class Mender:
 
     def _is_gone(self, edit: SourceEdit, built: Built, trials: Trials | None) -> bool:
         """Whether a race is gone, too, where values are right: to judge what leaves one whole is wasted."""
-        return trials is None or edit.finding.check != _RACES or self._is_right(edit, built, None)
+        return trials is None or edit.finding.check != races.NAME or self._is_right(edit, built, None)
 
     def _by_runs(self, built: Built, trials: Trials) -> bool:
         """Whether every output of every run is right."""

@@ -95,6 +95,8 @@ def _fences(edits: SourceEdits, race: Finding) -> list[SourceEdit]:
     found = list[SourceEdit]()
     for i in (within if release else within[::-1]) or elsewhere:
         statement = source.around(i)
+        if statement.stop >= len(source.tokens):  # the file ends within it
+            continue
         first, last = source.tokens[statement.start].start, source.tokens[statement.stop].end
         blanks = indent(source, statement.start)
         for added in (_FENCE, BARRIER):

@@ -9,6 +9,7 @@ from layoutprobe.errors import UsageError
 from layoutprobe.manifest.binding import Binding, bind
 from layoutprobe.manifest.model import KernelCase, Reference
 from layoutprobe.report.finding import Finding
+from layoutprobe.rewrites.quantities import LEAST_LARGE
 from layoutprobe.solver.diagnose import BATCH_STRIDE
 
 _OUTPUTS = "CD"
@@ -42,11 +43,9 @@ def _of_reference(case: KernelCase) -> list[int]:
     except OSError:
         return []
     found = dict.fromkeys(int(number, 0) for number in _LARGE.findall(text))
-    return [number for number in found if number >= _LEAST_LARGE][:_MOST]
+    return [number for number in found if number >= LEAST_LARGE][:_MOST]
 
 
-_LEAST_LARGE = 1 << 16
-"""Numbers from which on one is no size."""
 _LARGE = re.compile(r"(?<![\w.])(?:0[xX][0-9a-fA-F]{5,16}|[1-9]\d{4,18})(?![\w.])")
 _LONGEST, _MOST = 1 << 18, 16
 

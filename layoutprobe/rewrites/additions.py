@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.declarations import FUNCTION, declarations, declared_in
-from layoutprobe.source.expressions import function_around, is_member, split, terms
+from layoutprobe.source.expressions import function_around, heads_around, is_member, split, terms
 from layoutprobe.source.statements import Source
 from layoutprobe.source.tree import BINDING, Node
 
@@ -141,15 +141,14 @@ _MOST_AROUND = 3
 
 def _asked_around(spot: Spot) -> Iterator[str]:
     """Variables of the loops around a statement, and names in conditions around it: the innermost first."""
-    source, block = spot.source, spot.source.block_around(spot.within.start)
-    while block is not None and block[0] in spot.function:
-        opened = source.partner.get(block[0] - 1, 0)
-        head = source.tokens[opened - 1].text if opened else ""
+    source = spot.source
+    for head, opened, block in heads_around(source, spot.within.start):
+        if block[0] not in spot.function:
+            return
         if head == "for":
             yield from (source.tokens[i].text for i, _ in declarations(source) if opened < i < block[0])
         elif head in ("if", "while"):
             yield from (one.text for one in spot.scope.operands if opened < one.first < block[0])
-        block = source.block_around(block[0])
 
 
 def _near(spot: Spot, own: set[str]) -> list[str]:

@@ -11,6 +11,7 @@ from itertools import pairwise
 from msgspec.structs import replace
 
 from layoutprobe.rewrites.spot import Rewrite, Spot
+from layoutprobe.source.expressions import heads_around
 from layoutprobe.source.statements import free_words
 from layoutprobe.source.tree import Node, forest
 
@@ -88,14 +89,13 @@ _HEAD = re.compile(
 def _loops(spot: Spot) -> Iterator[tuple[str, str, str, str]]:
     """Of each loop around: what it counts, the sign and the end, and the step."""
     source = spot.source
-    block = source.block_around(spot.within.start)
-    while block is not None and block[0] > spot.function.start:
-        opened = source.partner.get(block[0] - 1)
-        if opened and source.tokens[opened - 1].text == "for":
+    for head, opened, block in heads_around(source, spot.within.start):
+        if block[0] <= spot.function.start:
+            return
+        if head == "for":
             found = _HEAD.search(" ".join(source.slice(opened + 1, source.partner[opened]).split()))
             if found:
                 yield found[1], found[2], found[3], found[4] or "1"
-        block = source.block_around(block[0])
 
 
 def _of_last(spot: Spot, node: Node) -> Iterator[Rewrite]:

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from layoutprobe.rewrites.known import CONSTANT
+from layoutprobe.rewrites.known import CONSTANT, WIDE
 from layoutprobe.rewrites.omitted import sums_of
 from layoutprobe.rewrites.spot import Known, Rewrite, Spot
 from layoutprobe.source.declarations import declarations, sort_of
@@ -43,14 +43,11 @@ def _made_wide(spot: Spot) -> Iterator[Rewrite]:
         return
     _, target, value = assigned
     first = spot.start(value)
-    wide = _WIDE.search(_declared_as(spot, spot.source.tokens[target.last - 1].text))
+    wide = re.search(WIDE, _declared_as(spot, spot.source.tokens[target.last - 1].text))
     plain = not any(node.kind in ("cast", "call") for node in value.walk())
     if wide and plain and value.kind in ("sum", "product", "shift") and spot.sorts(value) <= {"integer", ""}:
         text = spot.source.slice(first, value.last)
         yield replace(spot.replace(first, value.last, f"({wide[0]}){text}", "conversions"), rank=-0.6)
-
-
-_WIDE = re.compile(r"(?:unsigned )?long long(?: int)?|u?int64_t|size_t|[iu]64|\w+64(?:_t)?")
 
 
 def _declared_as(spot: Spot, name: str) -> str:

@@ -13,6 +13,8 @@ from layoutprobe.source.scope import BUILTIN
 from layoutprobe.source.statements import Source
 from layoutprobe.source.tree import TYPES, Node
 
+WIDE = r"(?:unsigned )?long long(?: int)?|size_t|\w+64(?:_t)?"
+"""Types of 64 bits, as they are written."""
 CONSTANT = re.compile(r"[A-Z][A-Z0-9_]+|k[A-Z]\w+")
 """A name as constants have one."""
 

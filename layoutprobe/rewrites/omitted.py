@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.declarations import declarations, declared_in
-from layoutprobe.source.expressions import body_behind, indent
+from layoutprobe.source.expressions import body_behind, heads_around, indent
 from layoutprobe.source.statements import Source
 from layoutprobe.source.tree import Node
 
@@ -155,12 +155,9 @@ def _scaled_too(spot: Spot) -> Iterator[Rewrite]:
 
 def _before_the_loop(spot: Spot) -> Collection[str]:
     """Names that are known before the innermost loop around a statement: what lasts is; all where there is none."""
-    source, block = spot.source, spot.source.block_around(spot.within.start)
-    while block is not None and block[0] in spot.function:
-        opened = source.partner.get(block[0] - 1, 0)
-        if opened and source.tokens[opened - 1].text in ("for", "while"):
+    for head, opened, block in heads_around(spot.source, spot.within.start):
+        if head in ("for", "while") and block[0] in spot.function:
             return spot.scope.at(opened - 1).keys()
-        block = source.block_around(block[0])
     return spot.names.keys()
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.declarations import declared_in
-from layoutprobe.source.expressions import indent
+from layoutprobe.source.expressions import heads_around, indent
 from layoutprobe.source.statements import Source, free_words
 from layoutprobe.source.tree import parse
 
@@ -71,20 +71,25 @@ def _once_more_behind(spot: Spot) -> Iterator[Rewrite]:
     """What a loop does whenever something new begins, behind the loop too, for the last: `run.flush(y);`."""
     source, here, tokens = spot.source, spot.within, spot.source.tokens
     calls = spot.tree.kind == "call" or (spot.tree.kind == "leaf" and tokens[here.stop - 1].text == ")")
-    block, asked = source.block_around(here.start), False
     if not calls or here.stop >= len(tokens) or tokens[here.stop].text != ";":
         return
-    while block is not None and block[0] in spot.function:
-        opened = source.partner.get(block[0] - 1, 0)
-        head = tokens[opened - 1].text if opened else ""
+    asked = False
+    for head, opened, block in heads_around(source, here.start):
         asked |= head == "if"
+        if block[0] not in spot.function:
+            return
         if head in ("for", "while") and asked:
             end = tokens[block[1]].end
             text = f"\n{indent(source, opened - 1)}{source.slice(here.start, here.stop)};"
-            if free_words(text) & {name for name, *_ in spot.scope.ranges} <= spot.scope.at(block[1]).keys():
+            if _is_known_behind(spot, text, block):
                 yield Rewrite(end, end, text, "orders")
             return
-        block = source.block_around(block[0])
+
+
+def _is_known_behind(spot: Spot, text: str, block: tuple[int, int]) -> bool:
+    """Whether a text needs nothing that a block alone knows."""
+    needed = free_words(text) & {name for name, *_ in spot.scope.ranges}
+    return needed <= spot.scope.at(block[1]).keys()
 
 
 def _with_what_was(spot: Spot) -> Iterator[Rewrite]:
@@ -113,20 +118,21 @@ def _behind_loop(spot: Spot) -> Iterator[Rewrite]:
     """`sum += bias[i];` behind a loop, with what is asked before it: where it needs nothing that the loop alone
     knows."""
     source, here, asked, nth = spot.source, spot.within, "", 0
-    block = source.block_around(here.start) if spot.assignment(spot.tree) is not None else None
-    while block is not None and block[0] in spot.function and nth < _MOST:
-        opened = source.partner.get(block[0] - 1, 0)
-        head, close = source.tokens[opened - 1].text if opened else "", block[1]
+    if spot.assignment(spot.tree) is None:
+        return
+    for head, opened, block in heads_around(source, here.start):
+        if block[0] not in spot.function or nth >= _MOST:
+            return
         if head == "if":
             asked = f"{source.slice(opened - 1, block[0])} {asked}"
         text = f"{asked}{source.slice(here.start, here.stop)};"
-        needed = free_words(text) & {name for name, *_ in spot.scope.ranges}
-        if head in ("for", "while") and needed <= spot.scope.at(close).keys():
-            start, end = source.tokens[here.start].start, source.tokens[close].end
-            rest = source.text[source.tokens[here.stop].end : end].lstrip()
-            new = Rewrite(start, end, f"{rest}\n{indent(source, close)}{text}", "orders")
-            yield replace(new, rank=0.2 + 0.3 * nth)
-        block, nth = source.block_around(block[0]), nth + (head in ("for", "while"))
+        if head in ("for", "while"):
+            if _is_known_behind(spot, text, block):
+                start, end = source.tokens[here.start].start, source.tokens[block[1]].end
+                rest = source.text[source.tokens[here.stop].end : end].lstrip()
+                new = Rewrite(start, end, f"{rest}\n{indent(source, block[1])}{text}", "orders")
+                yield replace(new, rank=0.2 + 0.3 * nth)
+            nth += 1
 
 
 def _moved(source: Source, one: range, others: list[range], rank: float) -> Iterator[Rewrite]:

@@ -211,7 +211,7 @@ def told(spot: Spot) -> Iterator[Rewrite]:
     """A number of the launch or of a pitch that the source does not have: `= 48` for `= 32`, `N + 8` for `N`."""
     known = {token.text for source in spot.others for token in source.tokens if token.kind == "number"}
     yield from _large(spot)
-    numbers = [number for number in spot.told if str(number) not in known and number < _LEAST_LARGE]
+    numbers = [number for number in spot.told if str(number) not in known and number < LEAST_LARGE]
     added = [number for number in spot.told if number < _LEAST_TILE]
     for i in spot.within:
         of_bits = spot.source.tokens[i - 1].text in _OF_BITS  # a size is no mask
@@ -239,11 +239,11 @@ def _large(spot: Spot) -> Iterator[Rewrite]:
     }
     for i in spot.within:
         value = _value(tokens[i].text)
-        if value is None or value < _LEAST_LARGE or value in spot.told:
+        if value is None or value < LEAST_LARGE or value in spot.told:
             continue
         hexadecimal = tokens[i].text[:2] in ("0x", "0X")
         tail = re.sub(r"[0-9a-fA-FxX]", "", tokens[i].text)
-        for number in (one for one in spot.told if one >= _LEAST_LARGE and one not in own):
+        for number in (one for one in spot.told if one >= LEAST_LARGE and one not in own):
             text = f"0x{number:x}{tail}" if hexadecimal else f"{number}{tail}"
             yield replace(spot.replace(i, i + 1, text, "told"), rank=-1.0)
 
@@ -253,7 +253,7 @@ def _value(text: str) -> int | None:
     return int(found[1], 0 if found[1][:2] in ("0x", "0X") else 10) if found else None
 
 
-_LEAST_LARGE = 1 << 16
+LEAST_LARGE = 1 << 16
 """From which on a number is no size."""
 
 

@@ -12,7 +12,7 @@ from layoutprobe.rewrites.families import switches
 from layoutprobe.rewrites.renames import renamed
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.declarations import declarations
-from layoutprobe.source.expressions import indent
+from layoutprobe.source.expressions import heads_around, indent
 from layoutprobe.source.scope import Operand
 from layoutprobe.source.statements import Source, Token
 from layoutprobe.source.tree import Node
@@ -306,11 +306,7 @@ _TARGET = 14
 
 def _loops(source: Source, tree: Node, declared: int) -> Iterator[int]:
     """Braces of the loops around a statement that begin behind a declaration, without the innermost one."""
-    found, block = list[int](), source.block_around(tree.first)
     looped = source.tokens[tree.first].text in ("for", "while")
-    while block is not None and block[0] > declared:
-        opened = source.partner.get(block[0] - 1, 0)
-        if opened and source.tokens[opened - 1].text in ("for", "while"):
-            found.append(block[0])
-        block = source.block_around(block[0])
+    around = heads_around(source, tree.first)
+    found = [block[0] for head, _, block in around if head in ("for", "while") and block[0] > declared]
     yield from found if looped else found[1:]

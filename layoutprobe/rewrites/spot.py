@@ -188,8 +188,8 @@ class Spot(Struct, frozen=True, dict=True):
     def unknown(self) -> frozenset[str]:
         """Names of the file that are not known in the statement: of other blocks, templates and structures."""
         known = self.scope.at(self.within.stop - 1).keys()
-        beyond = foreign(self.source, self.function) if self.function.start < len(self.source.tokens) else ()
-        return frozenset((*(name for name, *_ in self.scope.ranges), *beyond)) - known
+        declared = (name for name, *_ in self.scope.ranges)
+        return foreign(self.source, self.function).union(declared) - known
 
     @cached_property
     def _parameters(self) -> frozenset[str]:

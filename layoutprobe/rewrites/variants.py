@@ -13,6 +13,7 @@ from difflib import SequenceMatcher
 from msgspec import Struct
 
 from layoutprobe.rewrites.chosen import ASKS, Region, with_choice
+from layoutprobe.rewrites.known import WIDE
 from layoutprobe.rewrites.spot import Rewrite
 from layoutprobe.source.declarations import declared_in, is_headed
 from layoutprobe.source.expressions import body_behind
@@ -81,7 +82,7 @@ def combined(text: str, changes: Mapping[int, Rewrite]) -> Combined:
     return Combined(whole_text, lines, frozenset[int]().union(*together), together)
 
 
-_WIDENS = re.compile(r"\((?:(?:unsigned )?long long(?: int)?|size_t|\w+64(?:_t)?)\)")
+_WIDENS = re.compile(rf"\((?:{WIDE})\)")
 _UNROLLS = re.compile(r"""(#[ \t]*pragma[ \t]+|_Pragma\([ \t]*")unroll\b[^\n"]*("?)""")
 
 
@@ -131,10 +132,8 @@ def pieces_of(source: Source, rewrite: Rewrite) -> list[Rewrite]:
             start = old[a].start if b > a else old[a - 1].end if a else rewrite.start
             found.append(Rewrite(start, old[b - 1].end if b > a else start, f" {come} ", rewrite.kind))
     balanced = all(_is_balanced(one.text) and _is_balanced(source.text[one.start : one.end]) for one in found)
-    names = (
-        any(_DECLARES.search(one.text) for one in found) and len(found) > 1
-    )  # known in its own piece alone
-    return found if found and balanced and not names else [rewrite]
+    declares = len(found) > 1 and any(_DECLARES.search(one.text) for one in found)  # for the other pieces
+    return found if found and balanced and not declares else [rewrite]
 
 
 _DECLARES = re.compile(r"\bauto \w+ =")

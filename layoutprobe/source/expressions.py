@@ -90,12 +90,21 @@ def parted(source: Source, first: int, last: int, signs: set[str]) -> list[tuple
     return [*result, (sign, begin, last)] if begin < last else result
 
 
+def heads_around(source: Source, index: int) -> Iterator[tuple[str, int, tuple[int, int]]]:
+    """Of each block around a token, the innermost first: the word before the bracket of its head ("for", a function's
+    name; "" where it has none), that bracket (0 for none), and its braces."""
+    block = source.block_around(index)
+    while block is not None:
+        opened = source.partner.get(block[0] - 1, 0)
+        yield (source.tokens[opened - 1].text if opened else ""), opened, block
+        block = source.block_around(block[0])
+
+
 def function_around(source: Source, index: int) -> range:
     """Tokens from a function's head to its end; of a file without blocks, all."""
-    block, found = source.block_around(index), None
-    while block is not None:
+    found = None
+    for _, _, block in heads_around(source, index):
         found = block if is_headed(source, block[0]) or found is None else found
-        block = source.block_around(block[0])
     if found is None:
         return range(len(source.tokens))
     return range(source.around(found[0] - 1).start if found[0] else 0, found[1])

@@ -34,10 +34,12 @@ def types_of(source: Source) -> frozenset[str]:
 @lru_cache(maxsize=256)
 def foreign(source: Source, function: range) -> frozenset[str]:
     """Names that a function cannot use alone: parameters of other templates, functions of other structures."""
+    if function.start >= len(source.tokens):
+        return frozenset()
     templates = _of_templates(source)
     named = {name for name, where in templates if function.start not in where}
     known = {name for name, where in templates if function.start in where}
-    methods, own = _methods(source), {-1, *_structures_around(source, function.start)}
+    methods, own = _methods(source), {-1, *source.blocks_at(source.tokens[function.start].start)}
     if _is_of_structure(source, function):
         return frozenset(named - known)
     others = {name for brace, names in methods.items() if brace not in own for name in names}
@@ -117,11 +119,3 @@ def _methods(source: Source) -> Mapping[int, frozenset[str]]:
 
 _BASES = 2
 """Words between a colon and the name of a base, with it: `: public Base`."""
-
-
-def _structures_around(source: Source, index: int) -> frozenset[int]:
-    found, brace = set[int](), source.parent[index]
-    while brace >= 0:
-        found.add(brace)
-        brace = source.parent[brace]
-    return frozenset(found)

@@ -90,5 +90,13 @@ def test_headers_that_one_of_the_users_begins_with_are_compiled_once(guard: str,
     )
 
 
+def test_headers_of_the_users_that_include_each_other_end_somewhere(tmp_path: Path) -> None:
+    (tmp_path / "other.h").write_text('#pragma once\n#include "own.h"\n')
+    source = KERNEL.replace("#include <hip/hip_runtime.h>  /* the usual */\n", '#include "own.h"\n')
+    copy = copied(tmp_path, source, '#pragma once\n#include "other.h"\n#include <hip/hip_runtime.h>\n' + OWN)
+    assert {file.name for file in copy.files} == {"kernel.hip", "own.h", "other.h"}
+    assert copy.precompiled(copy.quick().toolchain["code_object"]) == ()
+
+
 def test_headers_that_compile_to_other_code_are_not_used(tmp_path: Path) -> None:
     assert copied(tmp_path).precompiled("another digest") == ()
