@@ -18,9 +18,10 @@ from layoutprobe.gate.causes import linked
 from layoutprobe.gate.counterfactual import mended_by
 from layoutprobe.gate.holding import Held
 from layoutprobe.gate.levels import otherwise_compiled
-from layoutprobe.gate.mending import Mender, source_changes
+from layoutprobe.gate.mending import Mender
 from layoutprobe.gate.ordering import FENCED, ordering
 from layoutprobe.gate.plan import SIZES
+from layoutprobe.gate.searches import source_changes
 from layoutprobe.gate.tally import Tally
 from layoutprobe.gate.trying import Mended, Trials
 from layoutprobe.manifest.model import NoContract

@@ -181,7 +181,7 @@ def _mended(
 ) -> Mending:
     """What looking for a change brings. Whatever goes wrong there must not cost the verdict that was found before."""
     from layoutprobe.gate.explaining import trials_of
-    from layoutprobe.gate.mending import mend
+    from layoutprobe.gate.searches import mend
 
     try:
         trials, _ = trials_of(tally, verdict.findings)

@@ -10,7 +10,7 @@ import pytest
 from checks.test_suggest import ENOUGH, KERNEL, RIGHT, WRONG, folder, offers  # noqa: F401
 from checks.test_suggest import MANIFEST as PRODUCT
 
-from layoutprobe.gate import mending, source_edits
+from layoutprobe.gate import searches, source_edits
 from layoutprobe.gate.gate import check
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import KernelVerdict
@@ -168,7 +168,7 @@ def test_a_fix_is_the_same_change_and_costs_no_second_search(folder: Path) -> No
 def test_the_search_is_bounded_by_what_it_does(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     offers(monkeypatch, *(WRONG.replace("+ k]", f"+ k * {n}]") for n in range(2, 30)), RIGHT)
     assert ALL_IS_RIGHT not in first(judged(folder, edits=20)).what
-    monkeypatch.setattr(mending, "MOST_SPENT", 500_000)
+    monkeypatch.setattr(searches, "MOST_SPENT", 500_000)
     assert ALL_IS_RIGHT not in first(judged(folder)).what
 
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from layoutprobe.checks.registry import CHECKS
 from layoutprobe.cli.main import main
-from layoutprobe.gate import mending, source_edits
+from layoutprobe.gate import mending, searches, source_edits
 from layoutprobe.gate.gate import check
 from layoutprobe.gate.session import check_kernel
 from layoutprobe.manifest.read import read_manifest
@@ -248,7 +248,7 @@ def test_the_number_is_changed_that_the_finding_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The zero point is another one: its line is not that of the load, at which the finding is."""
-    monkeypatch.setattr(mending, "MOST", 110)
+    monkeypatch.setattr(searches, "MOST", 110)
     (tmp_path / "kernel.hip").write_text(ZERO_POINT)
     (tmp_path / "reference.py").write_text("""import numpy as np
 def unpack(inputs, sizes):
@@ -304,7 +304,7 @@ def test_assembly_is_left_alone_in_words(folder: Path) -> None:
     assembly = replace(case, source=folder / "kernel/gemm.s")
     judge = mending.Judge(CHECKS, None, lambda _: verdict)
     with mending.Mender(assembly, case.arches[0], verdict.toolchain, judge) as mender:
-        found = mending.mend(mender, verdict, None, (), ENOUGH)
+        found = searches.mend(mender, verdict, None, (), ENOUGH)
     assert found.tried == 0
     assert str(found).startswith("nothing: ")
 
@@ -320,7 +320,7 @@ def test_nothing_is_tried_where_all_holds_or_nobody_asks(folder: Path) -> None:
 def test_a_number_of_changes_and_a_time_bound_the_search(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mending, "MOST", 2)
+    monkeypatch.setattr(searches, "MOST", 2)
     offers(monkeypatch, *(WRONG.replace("+ k", f"+ k + {n}") for n in range(1, 9)))
     report = suggested(folder)
     assert report.verdicts[0].mending is not None

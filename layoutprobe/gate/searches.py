@@ -1,0 +1,99 @@
+"""The two searches for changes of a kernel's source: what may lead a finding, and what is shown as a fix."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from layoutprobe.gate.costs import MOST_SPENT
+from layoutprobe.gate.holding import Held, likeliest
+from layoutprobe.gate.mending import Mender
+from layoutprobe.gate.trying import Mended, Trials
+from layoutprobe.report.finding import Finding
+from layoutprobe.report.gate import KernelVerdict, Mending
+
+MOST = 3000
+"""Changes that `--suggest` tries for a kernel."""
+_AFTER, _AFTER_MORE = 80, 900
+"""Further changes that are tried once one holds: whoever reads of it should know of others that do. More, where it
+is one that another may beat."""
+_OF_ORDER = ("barriers", "moved")
+"""Kinds of changes of what keeps waves in an order; see `ordering.py`."""
+_CAUSES = 2
+"""Findings whose lines are changed."""
+
+
+def source_changes(
+    mender: Mender,
+    trials: Trials | None,
+    findings: Sequence[Finding],
+    known: Sequence[Mended],
+    most: int,
+    step: Callable[[float], None],
+) -> list[Held]:
+    """Changes of the source with which all holds, and which may lead a finding; the likeliest first.
+
+    Args:
+        mender: of the kernel.
+        trials: its runs; None where their values decide nothing.
+        findings: what is wrong.
+        known: instructions that mend it.
+        most: changes that are tried.
+        step: told which share of all that may be tried is done.
+    """
+    bound = most
+
+    def goes_on() -> bool:
+        step(max(mender.tried / bound, mender.costs.spent / MOST_SPENT))
+        return mender.tried < bound and mender.costs.spent < MOST_SPENT
+
+    lines = [one.place.source for one in known if one.place.source is not None]
+    ran = trials.first.lines if trials is not None else ()
+    edits = mender.edits.in_turn(findings[:_CAUSES], lines, ran, [one.says for one in known])
+    if (
+        trials is not None
+    ):  # waves are run in one order: what they compute does not tell what keeps them in another
+        edits = [edit for edit in edits if edit.rewrite.kind not in _OF_ORDER]
+    held: list[Held] = []
+    for one in mender.holding(edits, trials, goes_on):
+        if one.may_lead(findings):
+            held.append(one)
+            if len(held) == 1:
+                beside = mender.beside(one.edit, edits, trials, goes_on)
+                held += [other for other in beside if other.may_lead(findings)]
+            if not one.is_doubtful(mender.case):
+                bound = min(bound, mender.tried + (_AFTER_MORE if one.may_be_beaten else _AFTER))
+    usual = trials.first.whole_work if trials is not None and not trials.first.unseen else None
+    return likeliest(held, mender.case, usual)
+
+
+def mend(
+    mender: Mender, verdict: KernelVerdict, trials: Trials | None, known: Sequence[Held], seconds: float
+) -> Mending:
+    """The first change with which all holds, at sizes that nobody listed, too; else the first at those listed.
+
+    Args:
+        mender: of the kernel.
+        verdict: what was found.
+        trials: see `source_changes`.
+        known: changes that hold, of a search before.
+        seconds: for how long to look for one, where there are none.
+    """
+    start, most = time.monotonic(), mender.tried + MOST
+
+    def goes_on() -> bool:
+        return time.monotonic() <= start + seconds and mender.tried < most
+
+    findings = verdict.findings
+    if known:
+        place = mender.mended(known[0], "").place
+        beside = next((one for one in findings if one.place.source == place.source), findings[0])
+        return Mending(mender.tried, mender.compiled, 0.0, mender.fix(known[0], beside))
+    fix = None
+    if mender.possible:
+        edits = mender.edits.in_turn(findings[:_CAUSES])
+        for held in mender.holding(edits, trials, goes_on):
+            fix = mender.fix(held, held.edit.finding) if fix is None or not held.unlisted else fix
+            if not held.unlisted:
+                break
+    return Mending(mender.tried, mender.compiled, time.monotonic() - start, fix)
