@@ -9,7 +9,7 @@ from itertools import combinations, pairwise
 
 from msgspec.structs import replace
 
-from layoutprobe.rewrites.renames import alike
+from layoutprobe.rewrites.alike import alike
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.declarations import declared_in, is_headed, structure_of
 from layoutprobe.source.expressions import between
