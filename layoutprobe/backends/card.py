@@ -55,7 +55,10 @@ def run_on(card: Card, launch: Launch, evidence: Evidence) -> RunResult:
     Raises:
         ProbeError: whatever the card's driver has to say.
     """
-    unset = [isinstance(argument, Buffer) and argument.undefined for argument in launch.args]
+    unset = [
+        isinstance(argument, Buffer) and (argument.undefined or argument.bits is not None)
+        for argument in launch.args
+    ]
     first = _once(card, launch, _FILLS[0])
     undefined: list[NDArray[Any] | None] = [None] * len(unset)
     if any(unset):
@@ -99,7 +102,14 @@ def _placed(card: Card, argument: Buffer | np.generic, fill: int) -> Iterator[An
         if argument.undefined:
             card.fill(pointer, fill, data.nbytes)
         else:
-            card.upload(pointer, data)
+            card.upload(pointer, data if argument.bits is None else _filled(data, argument.bits, fill))
         yield pointer
     finally:
         card.free(pointer)
+
+
+def _filled(data: NDArray[Any], bits: NDArray[Any], fill: int) -> NDArray[Any]:
+    """Contents of which the undefined bits are those of a fill."""
+    unset = np.ascontiguousarray(bits).view(np.uint8)
+    known = data.view(np.uint8).reshape(unset.shape) & ~unset
+    return np.ascontiguousarray(known | (unset & np.uint8(fill)))

@@ -11,6 +11,7 @@ from layoutprobe.checks.faults import fault_rules
 from layoutprobe.place import Place
 from layoutprobe.report.finding import Finding, Rule
 from layoutprobe.report.gate import CheckResult
+from layoutprobe.trace.stores import writer_beside
 from layoutprobe.trace.subject import Subject
 
 NAME = "memory"
@@ -40,26 +41,29 @@ CHANGED = Rule(
 def run(subject: Subject) -> CheckResult:
     """Apply the law to the plain run."""
     recorded = subject.plain()
-    findings = []
-    for name, changed in recorded.stray.items():
-        kept = (
-            "it is an input" if subject.case.argument(name).role == "in" else "they are padding between rows"
-        )
-        findings.append(
-            Finding(
-                CHANGED,
-                f"the kernel changes {changed} bytes of {name} that it must not: {kept}",
-                Place(kernel=subject.kernel.name, buffer=name),
-                expected="every byte as before the launch",
-                observed=f"{changed} bytes differ",
-                hint="check the row stride and the bounds of the stores into this buffer",
-            )
-        )
+    findings = [_changed(subject, name, count) for name, count in recorded.stray.items()]
     count = len(subject.binding.buffers)
     covered = (
         f"{count} buffers with guards around them" if count > 1 else "every allocation has guards around it"
     )
     return CHECK.found(findings, "" if findings else covered)
+
+
+def _changed(subject: Subject, name: str, count: int) -> Finding:
+    """At the first store that changes what is to stay, where that is known."""
+    buffer, place = subject.binding.buffers[name], writer_beside(subject, name)
+    kept = "it is an input" if buffer.argument.role == "in" else "they are padding between rows"
+    at = place.element.index if place is not None and place.element is not None else ()
+    beyond = [buffer.count_of(axis) for axis, i in enumerate(at) if i >= buffer.shape[axis]]
+    first = f"; {place.element} is stored, and {beyond[0]}" if place is not None and beyond else ""
+    return Finding(
+        CHANGED,
+        f"the kernel changes {count} bytes of {name} that it must not: {kept}{first}",
+        place or Place(kernel=subject.kernel.name, buffer=name),
+        expected="every byte as before the launch",
+        observed=f"{count} bytes differ",
+        hint="check the row stride and the bounds of the stores into this buffer",
+    )
 
 
 CHECK = Check(NAME, LAW, EXPLAIN, run, rules=(CHANGED, *fault_rules(NAME)), cleared=run)

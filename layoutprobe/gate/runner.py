@@ -274,8 +274,7 @@ class KernelRunner:
             given = {**given, **{name: first.outputs[name] for name in spec.again}}
         start: dict[str, Buffer] = {}
         for b, values in zip(filled.buffers.values(), given.values(), strict=True):
-            poison = np.full(b.nbytes, 0xA5, np.uint8).view(b.element.storage)
-            start[b.name] = Buffer(poison if values is None else b.store(values), values is None, b.name)
+            start[b.name] = _unset(b) if values is None else Buffer(b.store(values), name=b.name)
         self._begin = None if spec.again else (key, start)
         return start
 
@@ -394,6 +393,16 @@ class KernelRunner:
             if (mask := buffer.view(unset)).any():
                 undefined[name] = _frozen(mask.copy())
         return outputs, undefined
+
+
+def _unset(buffer: BoundBuffer) -> Buffer:
+    """What nobody has set; but not its padding, which is another's: there an undefined value is a change."""
+    poison = np.full(buffer.nbytes, 0xA5, np.uint8).view(buffer.element.storage)
+    if not buffer.padded:
+        return Buffer(poison, True, buffer.name)
+    bits = np.zeros(buffer.size, f"u{buffer.itemsize}")
+    buffer.view(bits)[...] = np.iinfo(bits.dtype).max
+    return Buffer(poison, name=buffer.name, bits=bits)
 
 
 def _stray(buffer: BoundBuffer, before: Buffer, after: Buffer) -> int:

@@ -57,23 +57,12 @@ class _Beyond(Struct, frozen=True):
     @property
     def extent(self) -> str:
         """ "N = 21"."""
-        text, number = self.buffer.argument.shape[self.axis].text, self.buffer.shape[self.axis]
-        return str(number) if text == str(number) else f"{text} = {number}"
+        return self.buffer.extent_of(self.axis)
 
     @property
     def noun(self) -> str:
         """What the axis counts."""
-        rank, axis = len(self.buffer.shape), self.axis
-        if rank == 1:
-            return "element"
-        return {rank - 1: "column", rank - 2: "row"}.get(axis, f"index {axis}")
-
-    @property
-    def count(self) -> str:
-        """ "B has N = 21 columns"."""
-        if self.axis < len(self.buffer.shape) - 2:
-            return f"the extent of its axis {self.axis} is {self.extent}"
-        return f"{self.buffer.name} has {self.extent} {self.noun}s"
+        return self.buffer.noun_of(self.axis)
 
 
 def stray_finding(subject: Subject, fault: ExecutionError) -> Finding:
@@ -89,7 +78,9 @@ def stray_finding(subject: Subject, fault: ExecutionError) -> Finding:
         return plain
     done = "loaded" if fault.kind == "global-load" else "stored"
     element = Element(beyond.buffer.name, beyond.index)
-    what = f"{element} is {done}, and " + (beyond.count if beyond.at >= 0 else "no index is below 0")
+    what = f"{element} is {done}, and " + (
+        beyond.buffer.count_of(beyond.axis) if beyond.at >= 0 else "no index is below 0"
+    )
     access = replace(seen.place, buffer=beyond.buffer.name)
     near = f"{seen.region.name} ({beyond.buffer.nbytes} bytes)"
     observed = f"{fault.what}, nearest to {near}; {seen.observed}"
@@ -169,13 +160,13 @@ def _beyond(subject: Subject, stray: Stray) -> _Beyond | None:
         return None  # a pointer from elsewhere
     if 0 <= wrong < buffer.size:  # it begins inside, and ends behind the last element
         wrong = buffer.size
-    index = _split(buffer, wrong)
+    index = buffer.index_at(wrong)
     along = _along_row(buffer, beside, lane)
     if along is not None:
         index = along
     elif known:
         base, move = min(((one, _moved(buffer, wrong - one)) for one in known), key=lambda one: _far(one[1]))
-        near = tuple(a + b for a, b in zip(_split(buffer, base), move, strict=True))
+        near = tuple(a + b for a, b in zip(buffer.index_at(base), move, strict=True))
         index = index if _is_in(buffer, near) else near
     outside = [axis for axis, i in enumerate(index) if not 0 <= i < buffer.shape[axis]]
     return _Beyond(buffer, index, outside[0], lane, others) if outside else None
@@ -211,7 +202,7 @@ _PLANE = 2
 
 def _inside(buffer: BoundBuffer, element: int) -> tuple[int, ...] | None:
     """The index of an element that exists."""
-    index = _split(buffer, element)
+    index = buffer.index_at(element)
     return index if 0 <= element < buffer.size and _is_in(buffer, index) else None
 
 
@@ -224,22 +215,10 @@ def _moved(buffer: BoundBuffer, distance: int) -> tuple[int, ...]:
     """A distance in elements as steps along the axes, the largest strides first."""
     sign, left = (1, distance) if distance >= 0 else (-1, -distance)
     steps = [0] * len(buffer.shape)
-    for axis in _by_stride(buffer):
+    for axis in buffer.by_stride():
         taken, left = divmod(left, buffer.strides[axis])
         steps[axis] = sign * taken
     return tuple(steps)
-
-
-def _split(buffer: BoundBuffer, element: int) -> tuple[int, ...]:
-    """The index of an element by its place in the allocation; what is too large for it along its largest stride."""
-    index = [0] * len(buffer.shape)
-    for axis in _by_stride(buffer):
-        index[axis], element = divmod(element, buffer.strides[axis])
-    return tuple(index)
-
-
-def _by_stride(buffer: BoundBuffer) -> list[int]:
-    return sorted(range(len(buffer.shape)), key=lambda axis: (-buffer.strides[axis], buffer.shape[axis] == 1))
 
 
 def _is_in(buffer: BoundBuffer, index: Sequence[int]) -> bool:

@@ -100,7 +100,8 @@ class AtSize:
     @property
     def is_wrong(self) -> bool:
         """What is right, or what nothing is compared with, shows no change that mends it."""
-        return bool(self.compared) and bool(self.compared[0].wrong.any() or self.subject.plain().astray)
+        plain = self.subject.plain()
+        return bool(self.compared) and bool(self.compared[0].wrong.any() or plain.astray or plain.stray)
 
     @cached_property
     def work(self) -> Work:

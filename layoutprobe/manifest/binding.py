@@ -117,6 +117,36 @@ class BoundBuffer(Struct, frozen=True):
         result[self.places().ravel()] = np.arange(prod(self.shape))
         return result
 
+    def index_at(self, place: int) -> tuple[int, ...]:
+        """The index of an element by its place in the allocation, in elements; what is too large for it along its
+        largest stride. Of one that is padding an index is too large along its own axis."""
+        index = [0] * len(self.shape)
+        for axis in self.by_stride():
+            index[axis], place = divmod(place, self.strides[axis])
+        return tuple(index)
+
+    def by_stride(self) -> list[int]:
+        """Its axes, that with the largest stride first."""
+        return sorted(range(len(self.shape)), key=lambda axis: (-self.strides[axis], self.shape[axis] == 1))
+
+    def extent_of(self, axis: int) -> str:
+        """ "N = 21"."""
+        text, number = self.argument.shape[axis].text, self.shape[axis]
+        return str(number) if text == str(number) else f"{text} = {number}"
+
+    def noun_of(self, axis: int) -> str:
+        """What an axis counts."""
+        rank = len(self.shape)
+        if rank == 1:
+            return "element"
+        return {rank - 1: "column", rank - 2: "row"}.get(axis, f"index {axis}")
+
+    def count_of(self, axis: int) -> str:
+        """ "B has N = 21 columns"."""
+        if axis < len(self.shape) - 2:
+            return f"the extent of its axis {axis} is {self.extent_of(axis)}"
+        return f"{self.name} has {self.extent_of(axis)} {self.noun_of(axis)}s"
+
     def store(self, values: NDArray[Any]) -> NDArray[Any]:
         """The allocation's contents for a logical tensor of values; padding is poisoned. What the argument's own
         data are, to the bit, is not converted."""

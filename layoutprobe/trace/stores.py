@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from layoutprobe.errors import UsageError
 from layoutprobe.manifest.binding import BoundBuffer
-from layoutprobe.observe.outputs import Allocation, Store, StoreRecorder, Stores
-from layoutprobe.place import Place
+from layoutprobe.observe.outputs import Allocation, Store, StoreRecorder, Stores, touched
+from layoutprobe.place import Element, Place
 from layoutprobe.report.inspection import Owners
 from layoutprobe.report.words import lines_of
 from layoutprobe.trace.places import vector, where, who_was
@@ -43,6 +43,31 @@ def writer_of(subject: Subject, name: str, element: int) -> Place | None:
         return None
     found = writers(subject, stores, allocation, buffer, int(at[0]))
     return found[-1] if found else None
+
+
+def writer_beside(subject: Subject, name: str) -> Place | None:
+    """The first store in the plain run to what is padding of a buffer, or to an input, with the element that it would
+    be; None where none is known."""
+    try:
+        stores = subject.plain(partial=True).record(Stores)
+    except LookupError:
+        return None
+    buffer, allocation = subject.binding.buffers[name], stores.allocation(f"buffer {name}")
+    if allocation is None:
+        return None
+    hit = sum(touched(stores, allocation, buffer.itemsize, atomic=kind) for kind in (False, True))
+    kept = np.asarray(hit)[: buffer.size] > 0
+    if buffer.argument.role != "in":
+        kept &= buffer.elements() < 0
+    for at in np.flatnonzero(kept)[:1].tolist():
+        for place in writers(subject, stores, allocation, buffer, at)[:1]:
+            return replace(
+                place,
+                buffer=name,
+                buffer_byte=at * buffer.itemsize,
+                element=Element(name, buffer.index_at(at)),
+            )
+    return None
 
 
 def storing(subject: Subject, stores: Stores, allocation: Allocation) -> Place:
