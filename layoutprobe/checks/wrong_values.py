@@ -31,6 +31,7 @@ from layoutprobe.checks.value_rules import (
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.manifest.model import Gemm, KernelCase, Reference
+from layoutprobe.numbers.cut_off import cut_off, cut_off_in_words
 from layoutprobe.numbers.told import apart
 from layoutprobe.observe.sites import LoadSiteRecorder, LoadSites
 from layoutprobe.place import Element, Place
@@ -169,6 +170,8 @@ def _diagnosis(subject: Subject, c: Comparison, runs: Sequence[Comparison]) -> _
         place = _multiplying(subject) if faults[0].read else _load_of(subject, faults[0].about)
         hint = _TYPES if faults[0].read else _NAMED if rule is WRONG_VALUES else ""
         return _Cause(rule, either(fault.says for fault in faults), None, place, hint=hint)
+    if c.wrong[cut_off(c.expected, c.observed, c.dtype)].any():
+        return _Cause(WRONG_EPILOGUE, cut_off_in_words(c.dtype))
     if kind := taken_for(c):
         return _Cause(WRONG_VALUES, _stored_as(c, kind), None, _converting(subject, kind), hint=_TYPES)
     from layoutprobe.trace.altered import shown, taken_otherwise

@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
-from layoutprobe.numbers import element_type, rounded
+from layoutprobe.numbers import element_type
+from layoutprobe.numbers.cut_off import cut_off, cut_off_in_words
 from layoutprobe.report.words import lines_of, region
 from layoutprobe.trace.epilogues import MULTIPLY, Steps, applied, epilogue_faults
 
@@ -25,8 +26,6 @@ TILE = 16
 _SIGN = {True: ": the top bit becomes a sign", False: ": its sign is lost"}
 _UNKNOWN = 0.5
 """Share of elements that a fault may leave open: what it reads there lies outside of a buffer."""
-_F32, _ENOUGH = 2.0**-20, 8
-"""Errors of sums in f32; elements that rounding must have made larger for saying that it was none."""
 _STEPS = (1, 2, 4)
 """K steps that a loop may leave out or repeat, in tiles."""
 
@@ -327,16 +326,10 @@ def explaining(p: Product, observed: Doubles, bound: Doubles | float, dtype: str
 
 
 def _cut_off(right: Doubles, observed: Doubles, dtype: str) -> list[KnownFault]:
-    """No element is larger than the right result, where rounding to the nearest makes about half of them so."""
-    larger = np.abs(rounded(right, dtype)) > np.abs(right) * (1 + _F32)
-    inside = np.abs(observed) <= np.abs(right) * (1 + _F32)
-    if larger.sum() < _ENOUGH or not inside.all():
+    """Where a float is cut off, as many elements show."""
+    if not cut_off(right, observed, dtype).any():
         return []
-    return [
-        KnownFault(
-            f"the result is cut off, not rounded to the nearest {dtype}", right, step=True, rounds=True
-        )
-    ]
+    return [KnownFault(cut_off_in_words(dtype), right, step=True, rounds=True)]
 
 
 def _of_whole(right: Doubles, dtype: str) -> Iterator[KnownFault]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from layoutprobe.errors import did_you_mean
 from layoutprobe.manifest.model import Gemm
 from layoutprobe.numbers import element_type
+from layoutprobe.numbers.cut_off import cut_off
 from layoutprobe.observe.coverage import Coverage
 from layoutprobe.trace.comparison import Comparison, Doubles, undefined_in
 from layoutprobe.trace.epilogues import Steps, rebound, steps_of
@@ -124,6 +125,8 @@ def _beside(subject: Subject, recorded: Recorded, expected: Mapping[str, Any]) -
         says = _widened(subject, name, dtype)
         own = reference_bound(subject, name, wanted, alone=True) if says else None
         undefined = undefined_in(recorded, name)
+        if element_type(dtype).is_float and not subject.case.tolerance_of(name).given:
+            bound = np.where(cut_off(wanted, observed, dtype), 0.0, bound)
         found = Comparison(name, name, spec, dtype, observed, wanted, undefined, bound, own=own, widened=says)
         yield replace(found, product=_product_in(subject, recorded, found)) if found.wrong.any() else found
 
