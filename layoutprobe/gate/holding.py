@@ -125,14 +125,18 @@ def of_text(edit: SourceEdit, text: str, unlisted: tuple[Unlisted, ...]) -> Held
 
 
 def _leaves_unread(source: Source, offset: int, old: str, new: str) -> bool:
-    """Whether a change takes away the only place where the function around it reads one of its parameters; kernels
-    have some that they do not need."""
+    """Whether a change takes away the only place where the function around it reads one of its parameters (kernels
+    have some that they do not need), or where something is added to an array by an atomic."""
     function = function_around(source, source.token_at(offset))
     kernel = any(source.tokens[i].text == "__global__" for i in function)
     names = parameters_of_templates(source, function).union(() if kernel else parameters(source, function))
     often = Counter(source.tokens[i].text for i in function if i not in declared_in(source))
     less = Counter(words(old))
     less.subtract(words(new))
+    added = re.findall(r"\batomic\w+\(\s*&?(\w+)", source.slice(function.start, function.stop))
+    of_atomic = re.search(r"\batomic\w+\(\s*&?\s*$", source.text[max(offset - 80, 0) : offset]) is not None
+    if of_atomic and added.count(old) == 1:
+        return True
     return any(0 < often[name] <= less[name] for name in names)
 
 
@@ -147,10 +151,17 @@ _DISAGREE = tuple(f"swizzle/{name}" for name in ("lds-one-sided", "lds-stride", 
 
 def _is_called_by_several(source: Source, offset: int) -> bool:
     """Whether the function around a place of the text is called in several others, as by who stores and who loads."""
+    line = source.text[source.text.rfind("\n", 0, offset) + 1 : offset]
+    if macro := re.match(r"\s*#\s*define\s+(\w+)\(", line):
+        return len(re.findall(rf"\b{macro[1]}\(", source.text)) > _BOTH
     own = function_name(source, source.token_at(offset))
     calls = (opened for name, opened in source.calls(range(len(source.tokens))) if name == own)
     outside = [opened for opened in calls if body_behind(source, opened) is None]
     return len({function_name(source, opened) for opened in outside}) > 1
+
+
+_BOTH = 2
+"""Places where a macro stands that is defined once and used once."""
 
 
 def is_padding(head: str, old: str, new: str) -> bool:
@@ -175,7 +186,8 @@ _SMALL = 4
 def likeliest(found: Sequence[Held], case: KernelCase, usual: Work | None) -> list[Held]:
     """Those that are not doubted, if there are any: first what goes wrong nowhere, leaves no wave alone with the work
     of others, and has no more to do than the kernel as it is, or else than another change; and then the likeliest.
-    What makes up for a mistake by doing more, as a tile that nothing is stored of, is not what was meant.
+    What makes up for a mistake by doing more, as a tile that nothing is stored of or passes that a loop goes on for, is
+    not what was meant.
 
     Args:
         found: changes that hold.
@@ -192,6 +204,7 @@ def likeliest(found: Sequence[Held], case: KernelCase, usual: Work | None) -> li
             one.longest > _ALONE * shared,
             one.work > MORE * least,
             _is_for_a_name(one, held),
+            one.in_loop and one.more,
             one.of_several,
             _is_around_another(one, held),
             one.edit.rank,

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from layoutprobe.source.declarations import declarations, is_headed
-from layoutprobe.source.expressions import function_around
+from layoutprobe.source.declarations import declarations, declared_in, is_headed
+from layoutprobe.source.expressions import function_around, heads_around
 from layoutprobe.source.scope import Outer, scope
 from layoutprobe.source.statements import Source
 from layoutprobe.source.tree import ASSIGNMENTS
@@ -65,6 +65,20 @@ def changed_at(here: Near, names: Collection[str]) -> list[int]:
         if tokens[i].text in names and tokens[i + 1].text in ASSIGNMENTS and tokens[i + 1].text != "="
     )
     return list(islice(found, _MOST_CHANGES))
+
+
+def carried_at(here: Near, names: Collection[str]) -> list[int]:
+    """Where names of a statement are given another value behind it, in a loop around both: for its next pass."""
+    source, tokens, stop = here.source, here.source.tokens, here.within.stop
+    for head, _, block in heads_around(source, here.within.start):
+        if head in ("for", "while"):
+            stop = max(stop, block[1])
+    assigned = (
+        i
+        for i in range(here.within.stop, min(stop, len(tokens)))
+        if tokens[i].text in names and tokens[i + 1].text in ASSIGNMENTS and i not in declared_in(source)
+    )
+    return list(islice(assigned, _MOST_CHANGES))
 
 
 _MOST_CHANGES = 4

@@ -25,6 +25,7 @@ from layoutprobe.gate.nearness import (
     Near,
     bare,
     body_of,
+    carried_at,
     changed_at,
     head_of,
     in_function,
@@ -233,7 +234,7 @@ class SourceEdits:
         for file, there, at in known_at(here, names):
             far = here.far + DEFINED + next(steps) * FARTHER / 4
             yield Near(far, file, there, there.around(at), 0)
-        for at in changed_at(here, names):
+        for at in (*changed_at(here, names), *carried_at(here, names)):
             far = here.far + DEFINED + next(steps) * FARTHER / 4
             yield Near(far, here.file, source, source.around(at), 0)
         for name in names:
@@ -321,6 +322,7 @@ _ORDERS: Sequence[tuple[str, tuple[str, ...]]] = (
     ("operand-provenance/half-wave", ("lanes", "operators", "more", "names")),
     ("operand-provenance/accumulator-not-reset", ("resets", "initial", "names")),
     ("operand-provenance/", ("names", "borrow", "more", "numbers", "terms")),
+    ("swizzle/collision", ("masks", "numbers", "operators")),
     ("swizzle/", ("scheme", "borrow", "swap", "operators", "names")),
 )
 """Beginning of a rule -> kinds of changes that are tried first."""

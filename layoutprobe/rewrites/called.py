@@ -152,6 +152,8 @@ def covered(spot: Spot) -> Iterator[Rewrite]:
         if not is_cast(source, i) or tokens[close - 1].text == ">":
             continue
         if tokens[close - 1].text != "*":
+            yield from _by_a_helper(spot, i, close)
+            yield from _unextended(spot, i, close)
             yield from _converted(spot, i, close)
             continue
         whole = source.partner.get(close + 1) if tokens[close + 1].text == "(" else None
@@ -168,6 +170,41 @@ def covered(spot: Spot) -> Iterator[Rewrite]:
             base, term = source.slice(close + 2, plus[-1]), source.slice(plus[-1] + 1, last)
             new = spot.replace(i, last + 1, f"({cast}({base}) + {term})", "covered")
             yield replace(new, rank=0.3)
+
+
+def _unextended(spot: Spot, i: int, close: int) -> Iterator[Rewrite]:
+    """`(unsigned long)(unsigned char)x[i]` for `(unsigned long)x[i]`: the sign of a byte goes into what is wider."""
+    source, tokens = spot.source, spot.source.tokens
+    wide = _WIDER.search(source.slice(i, close + 1)) is not None
+    if wide and tokens[close + 1].kind == "name":
+        for nth, kind in enumerate(("(unsigned char)", "(unsigned short)")):
+            new = spot.replace(close + 1, close + 2, f"{kind}{tokens[close + 1].text}", "covered")
+            yield replace(new, rank=0.2 * nth - 0.2)
+
+
+_WIDER = re.compile(
+    r"\(\s*(?:unsigned(?: int| long)*|u?int(?:32|64)_t|u(?:32|64)|size_t|long(?: long)?|int)\s*\)"
+)
+"""A cast to a whole number of more than 16 bits."""
+
+
+def _by_a_helper(spot: Spot, i: int, close: int) -> Iterator[Rewrite]:
+    """`to_bf16(x)` for `(u16)x`: a function of the file that makes the bits of one type of another."""
+    source, opened = spot.source, close + 1
+    leaf = next((node for node in spot.tree.walk() if node.kind == "leaf" and node.first == i), None)
+    if leaf is None or leaf.last <= opened:
+        return
+    bracketed = source.partner.get(opened) == leaf.last - 1
+    given = source.slice(opened + bracketed, leaf.last - bracketed)
+    for name in _makers(spot, source.slice(i + 1, close)):
+        yield spot.replace(i, leaf.last, f"{name}({given})", "covered")
+
+
+def _makers(spot: Spot, kind: str) -> list[str]:
+    """Functions that make a type of one real number."""
+    head = rf"\b{re.escape(kind)}\s+(\w+)\(\s*(?:const\s+)?"
+    made = re.compile(rf"{head}(?:float|double|half|_Float16)\s+\w+\s*\)\s*\{{")
+    return list(dict.fromkeys(found[1] for one in spot.others for found in made.finditer(one.text)))[:_MOST]
 
 
 def _converted(spot: Spot, i: int, close: int) -> Iterator[Rewrite]:

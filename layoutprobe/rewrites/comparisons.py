@@ -34,6 +34,29 @@ def comparisons(spot: Spot) -> Iterator[Rewrite]:
             yield replace(new, rank=0.1 * nth)
 
 
+def unsigned(spot: Spot) -> Iterator[Rewrite]:
+    """`(unsigned)x < (unsigned)w` for `x < w`, which what is below 0 passes; and `x >= 0 && x < w`."""
+    for node in spot.tree.walk():
+        below = node.kind == "comparison" and len(node.parts) == _SIDES and spot.operator(node, 1) == "<"
+        if not below or spot.sorts(node.parts[0]) - {"integer"}:
+            continue
+        first = spot.start(node.parts[0])
+        left, right = spot.source.slice(first, node.parts[0].last), spot.text(node.parts[1])
+        if "unsigned" in left or re.search(rf"{re.escape(left)}\s*>=", spot.text(spot.tree)):
+            continue
+        one, other = (text if re.fullmatch(r"[\w.]+", text) else f"({text})" for text in (left, right))
+        casts = f"(unsigned){one} < (unsigned){other}"
+        asked = f"{left} >= 0 && {left} < {right}"
+        likely = (
+            re.search(r"\(unsigned(?: int)?\)[^;&|]*<|\bunsigned\([^;&|]*<", spot.source.text) is not None
+        )
+        yield spot.replace(first, node.last, casts if likely else asked, "unsigned")
+        yield replace(spot.replace(first, node.last, asked if likely else casts, "unsigned"), rank=0.3)
+
+
+_SIDES = 2
+
+
 def looser(spot: Spot) -> Iterator[Rewrite]:
     """`k + step < K` for `k + 2 * step <= K`: a test of a part that is whole, for one of a part that has begun."""
     for node in spot.tree.walk():

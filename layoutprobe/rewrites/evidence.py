@@ -77,7 +77,8 @@ def _extremes(spot: Spot, target: Node, value: Node) -> Iterator[Rewrite]:
         for one in spot.statements
         if one.kind == "assignment"
     }
-    if value.kind == "leaf" and "fmax" not in spot.text(value) and "integer" not in spot.sorts(value):
+    whole = re.fullmatch(r"\d+u?", spot.text(value)) is not None or "integer" in spot.sorts(value)
+    if value.kind == "leaf" and "fmax" not in spot.text(value) and not whole:
         text = spot.text(value)
         others = [one for one, what in set_.items() if what == name and one != name]
         others += [text.replace(f"[{a}]", f"[{b}]", 1) for a, b in ("01", "10") if f"[{a}]" in text]

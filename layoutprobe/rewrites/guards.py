@@ -119,6 +119,7 @@ _TILES = 3
 
 def accompanied(spot: Spot) -> Iterator[Rewrite]:
     """`(n0 + wn) / GROUP` for `n0 / GROUP`, where elsewhere in the function a sum has both beside each other."""
+    yield from _accompanied_factors(spot)
     yield from _accompanied_elements(spot)
     beside = dict[str, list[str]]()
     for tree in spot.statements:
@@ -142,6 +143,31 @@ def accompanied(spot: Spot) -> Iterator[Rewrite]:
                 bare = ends <= {"(", ")", "[", "]", ",", ";"}
                 new = spot.replace(one.first, one.last, text if bare else f"({text})", "accompanied")
                 yield replace(new, rank=0.1 * nth)
+
+
+def _accompanied_factors(spot: Spot) -> Iterator[Rewrite]:
+    """`first + ROWS * WAVES` for `first + ROWS`, where elsewhere in the function the two constants are a product."""
+    known = dict[str, dict[str, None]]()
+    for one, other in _PRODUCT.findall(spot.body):
+        known.setdefault(one, {})[other] = None
+        known.setdefault(other, {})[one] = None
+    for one in spot.scope.operands:
+        others = (
+            [name for name in known.get(one.text, ()) if name in spot.names]
+            if one.first in spot.within
+            else []
+        )
+        ends = {
+            spot.source.tokens[at].text for at in (one.first - 1, one.last) if at < len(spot.source.tokens)
+        }
+        if others and not ends & {"*", "/", "%", "=", "[", "."}:
+            for nth, other in enumerate(others[:_MOST]):
+                new = spot.replace(one.first, one.last, f"{one.text} * {other}", "accompanied")
+                yield replace(new, rank=0.1 * nth)
+
+
+_CONSTANT = r"((?:\w+::)?(?:[A-Z]|k[A-Z])\w*)"
+_PRODUCT = re.compile(rf"(?<![\w.>:]){_CONSTANT} *\* *{_CONSTANT}(?![\w.(:])")
 
 
 def _accompanied_elements(spot: Spot) -> Iterator[Rewrite]:

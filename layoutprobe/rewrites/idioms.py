@@ -81,7 +81,9 @@ def _rounded_argument(spot: Spot, call: Node) -> Iterator[Rewrite]:
 
 
 def _rounded(spot: Spot, first: int, last: int) -> Iterator[Rewrite]:
-    names = {one.sort for one in spot.scope.operands if first <= one.first < last}
+    elements = spot.scope.elements
+    own = [one for one in spot.scope.operands if first <= one.first < last]
+    names = {elements.get(one.text) or one.sort for one in own}
     if first < last and names != {"integer"} and not re.match(r"\d+u?$", spot.source.slice(first, last)):
         text = spot.source.slice(first, last)
         inside = spot.source.tokens[first].text == "(" and spot.source.partner.get(first) == last - 1
@@ -295,19 +297,24 @@ def initial(spot: Spot) -> Iterator[Rewrite]:
 
 
 def atomic(spot: Spot) -> Iterator[Rewrite]:
-    """An atomic addition in place of one that is none."""
+    """An atomic addition in place of one that is none, or of a plain store."""
     for node in spot.tree.walk():
         stores = bool(node.parts) and (bool(node.parts[0].parts) or spot.text(node.parts[0]).startswith("*"))
-        if node.kind == "assignment" and spot.operator(node, 1) == "+=" and stores:
+        if node.kind == "assignment" and spot.operator(node, 1) in ("+=", "=") and stores:
             target, added = node.parts[:2]
             behind = target.first + (spot.source.tokens[target.first].text == "else")
             at = next((part.last for part in target.parts if part.kind == "call"), behind)
             place = spot.source.slice(at, target.last)
             address = place[1:].lstrip() if place.startswith("*") else f"&{place}"
             text = f"atomicAdd({address}, {spot.text(added)})"
-            yield spot.replace(at, added.last, text, "atomic")
+            rank = _PLAIN * (spot.operator(node, 1) == "=")
+            yield replace(spot.replace(at, added.last, text, "atomic"), rank=rank)
     tokens, first, last = spot.source.tokens, spot.within.start, spot.within.stop - 1
     while first < last and tokens[first].text in ("if", "for", "while") and first + 1 in spot.source.partner:
         first = spot.source.partner[first + 1] + 1
     if first + 1 < last and tokens[last].text == "++" and tokens[last - 1].text == "]":
         yield spot.replace(first, last + 1, f"atomicAdd(&{spot.source.slice(first, last)}, 1)", "atomic")
+
+
+_PLAIN = 0.6
+"""How much unlikelier an addition is meant where a plain store stands."""

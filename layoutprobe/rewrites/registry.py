@@ -17,9 +17,10 @@ from layoutprobe.rewrites.additions import around, carried, factors, lacking, st
 from layoutprobe.rewrites.arguments import borrow, swap
 from layoutprobe.rewrites.asked import asked, past
 from layoutprobe.rewrites.barriers import barriers, moved
+from layoutprobe.rewrites.between_lanes import overwritten, shifted
 from layoutprobe.rewrites.called import called, covered, of_templates
 from layoutprobe.rewrites.companions import companions
-from layoutprobe.rewrites.comparisons import comparisons, derived, looser
+from layoutprobe.rewrites.comparisons import comparisons, derived, looser, unsigned
 from layoutprobe.rewrites.details import (
     both,
     bytes_of_lanes,
@@ -148,6 +149,9 @@ KINDS: Mapping[str, Kind] = {
     "carried": Kind(carried, 2.8, 0.2),
     "derived": Kind(derived, 3.0, 0.2),
     "looser": Kind(looser, 3.6, 0.2, most=12),
+    "unsigned": Kind(unsigned, 3.0, 0.2),
+    "shifted": Kind(shifted, 2.8, 0.1),
+    "overwritten": Kind(overwritten, 2.8, 0.1),
     "past": Kind(past, 3.8, 0.1, most=24),
     "guards": Kind(guards, 2.8, 0.1, most=24),
     "accompanied": Kind(accompanied, 3.2, 0.1, most=16),
