@@ -186,8 +186,8 @@ _SMALL = 4
 def likeliest(found: Sequence[Held], case: KernelCase, usual: Work | None) -> list[Held]:
     """Those that are not doubted, if there are any: first what goes wrong nowhere, leaves no wave alone with the work
     of others, and has no more to do than the kernel as it is, or else than another change; and then the likeliest.
-    What makes up for a mistake by doing more, as a tile that nothing is stored of or passes that a loop goes on for, is
-    not what was meant.
+    What makes up for a mistake by doing more, as a tile that nothing is stored of, or further passes, is not what was
+    meant.
 
     Args:
         found: changes that hold.
