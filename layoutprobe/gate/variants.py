@@ -35,7 +35,7 @@ TOGETHER = (48, 192)
 hardly counts."""
 LARGE = 64 << 10
 """Bytes of a program's code beyond which the next one is smaller: what is in loops that are unrolled multiplies."""
-_WORTH = 32
+_WORTH = 8
 """Changes that were left out with others, for which a program of their own is worth it."""
 _LONGER = 2.0
 """About how much longer it runs than one of them alone."""

@@ -43,6 +43,49 @@ def shifted(spot: Spot) -> Iterator[Rewrite]:
 _MOST = 3
 
 
+def striped(spot: Spot) -> Iterator[Rewrite]:
+    """`j * 32 + lane` for `lane * COUNT + j`, and the reverse: lanes take every 32nd element, or the next ones."""
+    counts = dict(_COUNTED.findall(spot.body))
+    lanes = [name for name, one in spot.names.items() if one.sort == "integer" and _LANE.fullmatch(name)]
+    widths = [name for name in ("warpSize", "kWave", "WAVE", "kWarp", "WARP") if name in spot.names] or [
+        "32",
+        "64",
+    ]
+    begin, end = (spot.source.tokens[i] for i in (spot.within.start, spot.within.stop - 1))
+    for found in _SUM_OF_TWO.finditer(spot.source.text[begin.start : end.end]):
+        one, other = found.groups()
+        start = begin.start + found.start()
+        if one in lanes:
+            texts = [f"{other} * {width} + {one}" for width in widths]
+        elif other in lanes and one in counts:
+            texts = [f"{other} * {counts[one]} + {one}"]
+        else:
+            continue
+        for nth, text in enumerate(texts):
+            yield Rewrite(start, start + len(found[0]), text, "striped", 0.2 * nth)
+
+
+_SUM_OF_TWO = re.compile(r"(?<![\w.*/%+-] )(?<![\w.])(\w+) \* \w+ \+ (\w+)(?! *[*/%\w.(\[])")
+_COUNTED = re.compile(r"\bfor \([^;]*; *(\w+) < ([\w:]+) *;")
+
+
+def counted(spot: Spot) -> Iterator[Rewrite]:
+    """`++counts[e];` behind `out[base + rank] = i;`, where `rank` is what `counts[e]` holds: who comes next needs the
+    next one."""
+    tokens, stop = spot.source.tokens, spot.within.stop
+    if stop >= len(tokens) or tokens[stop].text != ";" or spot.tree.kind != "assignment":
+        return
+    text = spot.text(spot.tree)
+    for name, place in _READ.findall(spot.body):
+        moves = re.search(rf"(?:\+\+ ?{re.escape(place)}|{re.escape(place)} ?(?:\+\+|[-+]?= ))", spot.body)
+        if re.search(rf"\b{name}\b", text.split("=")[0]) and moves is None:
+            end = tokens[stop].end
+            yield Rewrite(end, end, f" {place} = {name} + 1;", "counted")
+
+
+_READ = re.compile(r"\b(?:int|unsigned|uint32_t|auto)\s+(\w+) = (\w+(?:\[[^\[\];]+\])+);")
+
+
 def overwritten(spot: Spot) -> Iterator[Rewrite]:
     """`x0 * s` for `*y0 * s`, where the statement before has given `*y0` another value: what it was is in a name."""
     written = [spot.text(target) for target in _targets_before(spot)]

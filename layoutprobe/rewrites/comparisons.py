@@ -50,11 +50,14 @@ def unsigned(spot: Spot) -> Iterator[Rewrite]:
         likely = (
             re.search(r"\(unsigned(?: int)?\)[^;&|]*<|\bunsigned\([^;&|]*<", spot.source.text) is not None
         )
-        yield spot.replace(first, node.last, casts if likely else asked, "unsigned")
-        yield replace(spot.replace(first, node.last, asked if likely else casts, "unsigned"), rank=0.3)
+        late = 0.0 if likely else _UNLIKELY
+        yield replace(spot.replace(first, node.last, casts if likely else asked, "unsigned"), rank=late)
+        yield replace(spot.replace(first, node.last, asked if likely else casts, "unsigned"), rank=late + 0.3)
 
 
 _SIDES = 2
+_UNLIKELY = 1.0
+"""How much unlikelier it is where nothing in the file is compared so."""
 
 
 def looser(spot: Spot) -> Iterator[Rewrite]:

@@ -119,6 +119,7 @@ _TILES = 3
 
 def accompanied(spot: Spot) -> Iterator[Rewrite]:
     """`(n0 + wn) / GROUP` for `n0 / GROUP`, where elsewhere in the function a sum has both beside each other."""
+    yield from _with_a_usual_term(spot)
     yield from _accompanied_factors(spot)
     yield from _accompanied_elements(spot)
     beside = dict[str, list[str]]()
@@ -143,6 +144,21 @@ def accompanied(spot: Spot) -> Iterator[Rewrite]:
                 bare = ends <= {"(", ")", "[", "]", ",", ";"}
                 new = spot.replace(one.first, one.last, text if bare else f"({text})", "accompanied")
                 yield replace(new, rank=0.1 * nth)
+
+
+def _with_a_usual_term(spot: Spot) -> Iterator[Rewrite]:
+    """`end + older` for `end`, a sum of which other sums of the function have `+ older` at their end."""
+    often = Counter[str]()
+    for tree in spot.statements:
+        for node in tree.walk():
+            if node.kind == "sum" and spot.operator(node, len(node.parts) - 1) == "+":
+                text = spot.text(node.parts[-1])
+                often[text] += text in spot.names and spot.names[text].sort == "integer"
+    for node in spot.tree.walk():
+        own = {spot.text(part) for part in node.parts} if node.kind == "sum" else set[str]()
+        usual = [text for text, _ in often.most_common(_MOST + len(own)) if own and text not in own]
+        for nth, text in enumerate(usual[:_MOST]):
+            yield replace(spot.behind(node.last - 1, f" + {text}", "accompanied"), rank=0.1 * nth)
 
 
 def _accompanied_factors(spot: Spot) -> Iterator[Rewrite]:

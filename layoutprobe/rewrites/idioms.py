@@ -303,7 +303,8 @@ def atomic(spot: Spot) -> Iterator[Rewrite]:
         if node.kind == "assignment" and spot.operator(node, 1) in ("+=", "=") and stores:
             target, added = node.parts[:2]
             behind = target.first + (spot.source.tokens[target.first].text == "else")
-            at = next((part.last for part in target.parts if part.kind == "call"), behind)
+            heads = (part for part in target.parts if spot.source.tokens[part.first - 1].text in _HEADS)
+            at = max((part.last for part in heads), default=behind)
             place = spot.source.slice(at, target.last)
             address = place[1:].lstrip() if place.startswith("*") else f"&{place}"
             text = f"atomicAdd({address}, {spot.text(added)})"
@@ -318,3 +319,4 @@ def atomic(spot: Spot) -> Iterator[Rewrite]:
 
 _PLAIN = 0.6
 """How much unlikelier an addition is meant where a plain store stands."""
+_HEADS = ("if", "for", "while")

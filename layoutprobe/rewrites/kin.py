@@ -108,6 +108,26 @@ def words(spot: Spot) -> Iterator[Rewrite]:
         yield spot.replace(spot.within.start, spot.within.start + 1, "while", "words")
 
 
+def reductions(spot: Spot) -> Iterator[Rewrite]:
+    """`a + b` for `fmaxf(a, b)` and the reverse, where that is all that a function of two gives back."""
+    text = spot.source.slice(spot.within.start, spot.within.stop)
+    found = _OF_TWO.search(text)
+    if found is None:
+        return
+    one, other = (found[2], found[3]) if found[1] else (found[4], found[5])
+    start = spot.source.tokens[spot.within.start].start
+    first, last = start + found.start() + len("return "), start + found.end()
+    calls = ("fmaxf", "fminf", "max", "min")
+    texts = [f"{one} + {other}", f"{one} * {other}", *(f"{call}({one}, {other})" for call in calls)]
+    for nth, new in enumerate(texts):
+        yield Rewrite(first, last, new, "reductions", 0.15 * nth)
+
+
+_OF_TWO = re.compile(
+    r"\breturn (?:(?:f?(max|min)f?)\(\s*(\w+), (\w+)\s*\)|(\w+) [+*] (\w+))(?=\s*(?:;|\}|$))"
+)
+
+
 def _of_other_types(spot: Spot, i: int) -> Iterator[Rewrite]:
     """An instruction that takes another type, `..._fp8_fp8` for `..._fp8_bf8`; bytes, or other elements, behind a
     pointer that is cast."""

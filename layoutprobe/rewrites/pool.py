@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from layoutprobe.rewrites.known import is_value, known_here, parameters, start_of
 from layoutprobe.rewrites.spot import Rewrite, Spot
-from layoutprobe.source.declarations import FUNCTION, declarations, declared_in
+from layoutprobe.source.declarations import FUNCTION, attributes, declarations, declared_in
 from layoutprobe.source.expressions import callee
 from layoutprobe.source.reach import types_of_templates
 from layoutprobe.source.statements import Source, free_words, words
@@ -190,6 +190,28 @@ def wrapped(spot: Spot) -> Iterator[Rewrite]:
                 yield replace(new, rank=0.1 * nth + 0.02 * at)
 
 
+def like_a_sibling(spot: Spot) -> Iterator[Rewrite]:
+    """`fmaxf(fabsf(a), fabsf(b))` for `fmaxf(fabsf(a), b)`: what is done with one, with another."""
+    for node in spot.tree.walk():
+        parts = node.parts if node.kind in ("call", "sum", "product", "comparison") else ()
+        heads = [_called_alone(spot, part) for part in parts]
+        for head in dict.fromkeys(filter(None, heads)):
+            for part, its in zip(parts, heads, strict=True):
+                if not its and part.kind != "group":
+                    first = spot.start(part)
+                    text = f"{head}({spot.source.slice(first, part.last)})"
+                    yield spot.replace(first, part.last, text, "like_a_sibling")
+
+
+def _called_alone(spot: Spot, part: Node) -> str:
+    """The function of one argument whose value an expression is; "" for none."""
+    call = part.parts[-1] if part.kind == "leaf" and part.parts else None
+    if call is None or call.kind != "call" or len(call.parts) != 1 or call.last != part.last:
+        return ""
+    head = spot.source.slice(spot.start(part), call.first)
+    return head if re.fullmatch(r"[\w:]+", head) else ""
+
+
 def _may_be_in(spot: Spot, node: Node, head: str) -> bool:
     """Whether an expression may be an index or an argument of what stands before it, as far as sorts tell."""
     sorts = spot.sorts(node)
@@ -220,7 +242,7 @@ def _forms(source: Source) -> list[tuple[str, str, frozenset[str]]]:
                 continue
             if node.kind == "call" and source.tokens[node.first - 1].text in named:  # what it is made of
                 continue
-            if (first, node.last) == (tree.first, tree.last):  # nobody asks for its value
+            if first in attributes(source) or (first, node.last) == (tree.first, tree.last):  # of no value
                 continue
             if not all(is_value(source, part) for part in node.parts):  # parameters
                 continue

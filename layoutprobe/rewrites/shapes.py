@@ -358,7 +358,8 @@ def _conditions(spot: Spot, tree: Node) -> Iterator[str]:
     if spot.source.tokens[tree.first].text == "for":
         return
     for node in tree.walk():
-        if node.kind == "comparison" and node.last - node.first <= 12 and len(node.parts) == 2:
+        asked = node.kind == "comparison" or (node.kind == "equality" and spot.operator(node, 1) == "==")
+        if asked and node.last - node.first <= 12 and len(node.parts) == 2:
             yield spot.text(node)
 
 

@@ -424,9 +424,9 @@ def test_what_a_test_guards_is_offered_for_what_it_asks(wrong: str, right: str) 
 @pytest.mark.parametrize(
     ("wrong", "right", "most"),
     [
-        ("if (m0 + lane < rows) acc[1]", "if (m0 + lane < rows && k0 + wave * 16 < k) acc[1]", 170),
+        ("if (m0 + lane < rows) acc[1]", "if (m0 + lane < rows && k0 + wave * 16 < k) acc[1]", 180),
         ("i < rows ?", "i < rows && j < rows ?", 260),
-        ("[v * 4 + 2 * v + wave][m0 * 16 + lane]", "[v * 4 + lane][m0 * 16 + 2 * v + wave]", 80),
+        ("[v * 4 + 2 * v + wave][m0 * 16 + lane]", "[v * 4 + lane][m0 * 16 + 2 * v + wave]", 90),
     ],
 )
 def test_what_an_index_ends_with_is_asked_and_exchanged(wrong: str, right: str, most: int) -> None:
@@ -645,3 +645,71 @@ def test_what_a_loop_does_for_each_part_is_offered_behind_it_for_the_last() -> N
     spot = spot_of(text, text.index("run.flush(y, n);"))
     made = [" ".join(one.apply(text).split()) for one in rewrites(spot, "orders")]
     assert any("run.add(q[i]); } run.flush(y, n);" in one for one in made)
+
+
+BETWEEN = """\
+#define ROWS 16
+#define WAVES 4
+typedef unsigned short u16;
+__device__ u16 to_bf16(float x) { return (u16)(__float_as_uint(x) >> 16); }
+__global__ void between(
+    const signed char* x, const float* z, float* y, u16* out, int* load, int* ids, int w, int older) {
+  __shared__ int counts[64];
+  const int lane = threadIdx.x % 32, first = blockIdx.x * (ROWS * WAVES);
+  int v = lane, carry = 0;
+  for (int d = 1; d < 32; d *= 2) {
+    const int up = __shfl_up(v, d);
+    if (lane >= d) v += up;
+  }
+  const int end = min(w, first + ROWS * WAVES);
+  const int newest = lane + older;
+  const int last = min(w, lane + 1 + older);
+  unsigned long long packed = 0;
+  for (int i = 0; i < 8; ++i) packed |= (unsigned long long)(unsigned char)x[i] << (8 * i);
+  const bool inside = (unsigned)newest < (unsigned)w;
+  const bool also = (unsigned)last < (unsigned)end;
+  const float low = z[0], high = z[1];
+  y[0] = low - high;
+  y[1] = low + high;
+  const auto sum = fold(low, [](float a, float b) { return a + b; });
+  const float most = fmaxf(fabsf(low), fabsf(high));
+  out[lane] = to_bf16(most * sum);
+  for (int j = 0; j < 4; ++j) {
+    const int e = j * 32 + lane;
+    const int rank = counts[e];
+    ids[rank + first] = e;
+    counts[e] = rank + 1;
+  }
+  for (int e = lane; e < w; e += 32)
+    if (counts[e] > 0) atomicAdd(&load[e], counts[e]);
+  carry += inside && also ? (int)packed : end;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("    v += up;", "    if (lane >= d) v += up;"),
+        ("first + ROWS);", "first + ROWS * WAVES);"),
+        ("min(w, lane + 1);", "min(w, lane + 1 + older);"),
+        ("(unsigned long long)x[i]", "(unsigned long long)(unsigned char)x[i]"),
+        ("inside = newest < w;", "inside = (unsigned)newest < (unsigned)w;"),
+        ("y[1] = y[0] + high;", "y[1] = low + high;"),
+        ("return fmaxf(a, b);", "return a + b;"),
+        ("fmaxf(fabsf(low), high)", "fmaxf(fabsf(low), fabsf(high))"),
+        ("(u16)(most * sum)", "to_bf16(most * sum)"),
+        ("e = lane * 4 + j;", "e = j * 32 + lane;"),
+        ("    ids[rank + first] = e;\n", "    ids[rank + first] = e;\n    counts[e] = rank + 1;\n"),
+        ("load[e] = counts[e]", "atomicAdd(&load[e], counts[e])"),
+    ],
+)
+def test_the_right_text_of_what_lanes_share_is_offered_early(wrong: str, right: str) -> None:
+    assert place(BETWEEN, wrong, right) < EARLY
+
+
+def test_no_number_is_rounded_that_is_whole_already() -> None:
+    """Nor is one compared in float."""
+    for at in ("(unsigned long long)(unsigned", "int v = lane"):
+        spot = spot_of(BETWEEN, BETWEEN.index(at))
+        assert not [one.text for one in offered(spot) if re.search("rintf|fmaxf|fminf", one.text)]
