@@ -35,18 +35,20 @@ def comparisons(spot: Spot) -> Iterator[Rewrite]:
 
 
 def unsigned(spot: Spot) -> Iterator[Rewrite]:
-    """`(unsigned)x < (unsigned)w` for `x < w`, which what is below 0 passes; and `x >= 0 && x < w`."""
+    """`(unsigned)x < (unsigned)w` for `x < w`, which what is below 0 passes; and `x >= 0 && x < w`. So with `x >= w`,
+    which asks for what is outside."""
     for node in spot.tree.walk():
-        below = node.kind == "comparison" and len(node.parts) == _SIDES and spot.operator(node, 1) == "<"
-        if not below or spot.sorts(node.parts[0]) - {"integer"}:
+        sign = spot.operator(node, 1) if node.kind == "comparison" and len(node.parts) == _SIDES else ""
+        if sign not in _BOTH_ENDS or spot.sorts(node.parts[0]) - {"integer"}:
             continue
         first = spot.start(node.parts[0])
         left, right = spot.source.slice(first, node.parts[0].last), spot.text(node.parts[1])
-        if "unsigned" in left or re.search(rf"{re.escape(left)}\s*>=", spot.text(spot.tree)):
+        beyond, joined = _BOTH_ENDS[sign]
+        if "unsigned" in left or re.search(rf"{re.escape(left)}\s*{beyond}", spot.text(spot.tree)):
             continue
         one, other = (text if re.fullmatch(r"[\w.]+", text) else f"({text})" for text in (left, right))
-        casts = f"(unsigned){one} < (unsigned){other}"
-        asked = f"{left} >= 0 && {left} < {right}"
+        casts = f"(unsigned){one} {sign} (unsigned){other}"
+        asked = f"{left} {beyond} 0 {joined} {left} {sign} {right}"
         likely = (
             re.search(r"\(unsigned(?: int)?\)[^;&|]*<|\bunsigned\([^;&|]*<", spot.source.text) is not None
         )
@@ -56,6 +58,8 @@ def unsigned(spot: Spot) -> Iterator[Rewrite]:
 
 
 _SIDES = 2
+_BOTH_ENDS = {"<": (">=", "&&"), ">=": ("<", "||")}
+"""What is asked at one end -> what at the other, and how both are joined."""
 _UNLIKELY = 1.0
 """How much unlikelier it is where nothing in the file is compared so."""
 

@@ -177,20 +177,23 @@ def _around(spot: Spot, node: Node) -> Iterator[Rewrite]:
 
 
 def _of_one_term(spot: Spot, node: Node) -> Iterator[Rewrite]:
-    """`a * c + b` and `a + b * c` for `(a + b) * c`."""
+    """`a * c + b` and `a + b * c` for `(a + b) * c`; so with more terms."""
     for nth, part in enumerate(node.parts[:_MOST_FACTORS]):
         first = spot.start(node)
         bracket = part.parts[-1] if part.kind == "leaf" and part.parts and not nth else part
         inner = bracket.parts[0] if bracket.kind == "group" and len(bracket.parts) == 1 else None
-        if inner is None or inner.kind != "sum" or len(inner.parts) != 2:
+        if inner is None or inner.kind != "sum" or (nth and spot.operator(node, nth) != "*"):
             continue
         before, behind = spot.source.slice(first, bracket.first), spot.source.slice(bracket.last, node.last)
-        one, sign, other = spot.text(inner.parts[0]), spot.operator(inner, 1), spot.text(inner.parts[1])
-        if nth and spot.operator(node, nth) != "*":
-            continue
-        scaled = (" ".join(text for text in (before, term, behind) if text) for term in (one, other))
-        for text in (f"({next(scaled)} {sign} {other})", f"({one} {sign} {next(scaled)})"):
-            yield spot.replace(first, node.last, text, "brackets")
+        signs = ["", *(f" {spot.operator(inner, n)} " for n in range(1, len(inner.parts)))]
+        terms = [spot.text(part) for part in inner.parts]
+        for at in range(len(terms)):
+            scaled = " ".join(text for text in (before, terms[at], behind) if text)
+            rest = (
+                f"{sign}{scaled if n == at else term}"
+                for n, (sign, term) in enumerate(zip(signs, terms, strict=True))
+            )
+            yield spot.replace(first, node.last, f"({''.join(rest)})", "brackets")
 
 
 _MOST_FACTORS = 3

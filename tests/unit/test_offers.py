@@ -667,6 +667,8 @@ __global__ void between(
   unsigned long long packed = 0;
   for (int i = 0; i < 8; ++i) packed |= (unsigned long long)(unsigned char)x[i] << (8 * i);
   const bool inside = (unsigned)newest < (unsigned)w;
+  const bool ahead = newest < 0 || newest >= w;
+  const int tap = lane / 4 * older + first - 1;
   const bool also = (unsigned)last < (unsigned)end;
   const float low = z[0], high = z[1];
   y[0] = low - high;
@@ -695,6 +697,8 @@ __global__ void between(
         ("min(w, lane + 1);", "min(w, lane + 1 + older);"),
         ("(unsigned long long)x[i]", "(unsigned long long)(unsigned char)x[i]"),
         ("inside = newest < w;", "inside = (unsigned)newest < (unsigned)w;"),
+        ("ahead = newest >= w;", "ahead = newest < 0 || newest >= w;"),
+        ("(lane / 4 + first - 1) * older;", "lane / 4 * older + first - 1;"),
         ("y[1] = y[0] + high;", "y[1] = low + high;"),
         ("return fmaxf(a, b);", "return a + b;"),
         ("fmaxf(fabsf(low), high)", "fmaxf(fabsf(low), fabsf(high))"),
