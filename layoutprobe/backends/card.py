@@ -1,6 +1,6 @@
 """What all cards have in common: arguments go there, the kernel runs, buffers come back.
 
-What the caller calls undefined memory is launched twice, filled with one byte and then with its
+What the caller calls undefined, memory or some bits of it, is launched twice, filled with one byte and then with its
 complement: bits that differ in the end were never written.
 """
 

@@ -20,8 +20,9 @@ EXPLAIN = """\
 While the kernel runs, every global and scratch access must lie wholly inside one allocation (the
 allocations have guards between them), no store may hit code or kernel arguments, and no address,
 branch or set of active lanes may depend on a value that was never defined. Afterwards every input
-and all padding between rows (a leading dimension larger than the row) must be unchanged; padding of
-float inputs is NaN, so that a kernel that reads it into its result is found by numerics.
+and all padding between rows (a leading dimension larger than the row) must be unchanged, that of outputs,
+too, and also where what is stored there is undefined; padding of float inputs is NaN, so that a kernel that
+reads it into its result is found by numerics.
 A load from outside every buffer is a finding, and the run goes on with undefined data; a store there is
 a finding, too, and is dropped: so the other checks are decided. What undefined data alone breaks is no
 finding of its own. An atomic outside every buffer ends the run.

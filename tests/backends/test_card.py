@@ -112,6 +112,21 @@ def test_bits_that_were_never_written_show() -> None:
     assert result.undefined[0] is None
 
 
+def test_where_some_bits_are_undefined_the_others_keep_what_they_have() -> None:
+    """As padding of an output does."""
+    bits = np.full(12, 0xFFFFFFFF, np.uint32)
+    bits[1], bits[2] = 0, 0  # the kernel writes the first of these, and not the second
+    target = Buffer(np.full(12, 1.0, np.float32), bits=bits)
+    args = [Buffer(SOURCE), np.int32(3), target]
+    result = run_on(FakeCard(scale), Launch(CODE, "scale", (1, 1, 1), (32, 1, 1), args), EVIDENCE)
+    left, undefined = result.buffers[2], result.undefined[2]
+    assert left is not None
+    assert undefined is not None
+    assert left.view(np.uint32)[1] == 3 * SOURCE.ravel()[1]
+    assert left[2] == 1.0
+    assert np.flatnonzero(undefined).tolist() == [11]
+
+
 def test_a_strided_array_is_sent_as_it_reads() -> None:
     strided = np.arange(24, dtype=np.uint32).reshape(3, 8)[:, ::2]
     source = run_on(FakeCard(scale), launch(strided), EVIDENCE).buffers[0]

@@ -421,3 +421,74 @@ def test_large_numbers_that_end_a_launch_are_no_finding(tmp_path: Path) -> None:
     picks = (old, f"__half2float(x[at + (int)(fmaxf({old}, 60.0f) - 60.0f) * 100000])")
     found = verdict(tmp_path, SOFTMAX, (picks,))
     assert (found.error, found.findings, found.exit_code) == ("", (), 0), found
+
+
+TURNED = Style(
+    HEAD
+    + """// Scaled rows, turned to columns through LDS, two elements a lane; rows behind the last are never loaded.
+typedef unsigned short u16;
+static __device__ u16 bits_of(float v) {
+  const unsigned u = __float_as_uint(v);
+  return (u16)((u + 0x7fff + (u >> 16 & 1)) >> 16);
+}
+extern "C" __global__ void layer(const float* x, const float* s, u16* y, int R, int C, int ld) {
+  __shared__ unsigned tile[16][9];
+  u16* cells = (u16*)tile;
+  const int r0 = blockIdx.x * 16, c0 = blockIdx.y * 16;
+  for (int i = threadIdx.x; i < 256; i += 32) {
+    const int r = i / 16, c = i % 16;
+    if (r0 + r < R && c0 + c < C) cells[c * 18 + r] = bits_of(x[(r0 + r) * C + c0 + c] * s[r0 + r]);
+  }
+  __syncthreads();
+  for (int i = threadIdx.x; i < 128; i += 32) {
+    const int c = i / 8, r = i % 8 * 2;
+    if (c0 + c >= C) continue;
+    const unsigned both = tile[c][r / 2];
+    u16* to = y + (size_t)(c0 + c) * ld + r0 + r;
+    if (r0 + r + 1 < R) {
+      to[0] = (u16)both;
+      to[1] = (u16)(both >> 16);
+    } else if (r0 + r < R) {
+      to[0] = (u16)both;
+    }
+  }
+}
+""",
+    """block = [32]
+grid = ["(R + 15) / 16", "(C + 15) / 16"]
+sizes = [{ R = 21, C = 20 }, { R = 32, C = 16 }]
+contract = { kind = "reference", function = "reference.py:layer" }
+argument = [
+  { name = "x", role = "in", dtype = "f32", shape = ["R", "C"] },
+  { name = "s", role = "in", dtype = "f32", shape = ["R"] },
+  { name = "y", role = "out", dtype = "bf16", shape = ["C", "R"], ld = "R + 3" },
+  { name = "R", role = "scalar", dtype = "i32", value = "R" },
+  { name = "C", role = "scalar", dtype = "i32", value = "C" },
+  { name = "ld", role = "scalar", dtype = "i32", value = "R + 3" },
+]""",
+    """
+def layer(inputs, sizes):
+    return {"y": (inputs["x"] * inputs["s"][:, None]).T}
+""",
+)
+
+
+def test_padding_keeps_what_it_has_whatever_is_stored_there(tmp_path: Path) -> None:
+    """Also where that is what nobody has set, as padding of an output itself is: it belongs to somebody else."""
+    assert verdict(tmp_path, TURNED).exit_code == 0
+    (found,) = verdict(tmp_path, TURNED, (("if (r0 + r + 1 < R) {", "if (r0 + r < R) {"),)).findings
+    assert found.rule.id == "memory/changed"
+    assert "y[0][21] is stored, and y has R = 21 columns" in found.what
+    assert (found.place.instruction, found.place.buffer) == ("global_store_b32", "y")
+
+
+def test_floats_that_are_cut_off_are_told_under_a_reference(tmp_path: Path) -> None:
+    """The bound of an output of 16 bits lets a unit of its last place pass."""
+    rounding = "(u + 0x7fff + (u >> 16 & 1)) >> 16"
+    (found,) = verdict(tmp_path, TURNED, ((rounding, "u >> 16"),)).findings
+    assert found.rule.id == "numerics/wrong-epilogue"
+    assert "the result is cut off, not rounded to the nearest bf16" in found.what
+    tolerant = TURNED.keys + "\ntolerance = { relative = 0.01 }"
+    assert not verdict(
+        tmp_path, Style(TURNED.source, tolerant, TURNED.python), ((rounding, "u >> 16"),)
+    ).findings
