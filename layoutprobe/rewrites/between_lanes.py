@@ -1,4 +1,5 @@
-"""What goes wrong where lanes give each other values, and where a value is overwritten before it is read."""
+"""What goes wrong with what lanes share: values that they give each other, counters in LDS, and what is overwritten
+before it is read."""
 
 from __future__ import annotations
 
@@ -84,6 +85,21 @@ def counted(spot: Spot) -> Iterator[Rewrite]:
 
 
 _READ = re.compile(r"\b(?:int|unsigned|uint32_t|auto)\s+(\w+) = (\w+(?:\[[^\[\];]+\])+);")
+
+
+def cleared(spot: Spot) -> Iterator[Rewrite]:
+    """Zeros in LDS before anything is added there: behind `__shared__ int bins[N];`, with a barrier."""
+    tokens, stop = spot.source.tokens, spot.within.stop
+    found = _SHARED.fullmatch(spot.source.slice(spot.within.start, stop))
+    if found is None or stop >= len(tokens) or tokens[stop].text != ";":
+        return
+    name, size = found.groups()
+    if re.search(rf"\b{name}\[[^\]]*\] = (?:0|0\.0?f?);", spot.body) is None:
+        end, each = tokens[stop].end, f"for (int lp_i = threadIdx.x; lp_i < {size}; lp_i += blockDim.x)"
+        yield Rewrite(end, end, f" {each} {name}[lp_i] = 0; __syncthreads();", "cleared")
+
+
+_SHARED = re.compile(r"(?:static )?__shared__ (?:\w+ )+(\w+)\[([^\[\]]+)\]")
 
 
 def overwritten(spot: Spot) -> Iterator[Rewrite]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 from msgspec.structs import replace
 
@@ -119,6 +119,8 @@ _TILES = 3
 
 def accompanied(spot: Spot) -> Iterator[Rewrite]:
     """`(n0 + wn) / GROUP` for `n0 / GROUP`, where elsewhere in the function a sum has both beside each other."""
+    yield from _with_a_remainder(spot)
+    yield from _with_factors_beside(spot)
     yield from _with_a_usual_term(spot)
     yield from _accompanied_factors(spot)
     yield from _accompanied_elements(spot)
@@ -159,6 +161,30 @@ def _with_a_usual_term(spot: Spot) -> Iterator[Rewrite]:
         usual = [text for text, _ in often.most_common(_MOST + len(own)) if own and text not in own]
         for nth, text in enumerate(usual[:_MOST]):
             yield replace(spot.behind(node.last - 1, f" + {text}", "accompanied"), rank=0.1 * nth)
+
+
+def _with_a_remainder(spot: Spot) -> Iterator[Rewrite]:
+    """`chunk * VEC + k % VEC` for `chunk * VEC`, where `chunk` is made of `k / VEC`."""
+    for name, value in spot.given:
+        for whole, by in _QUOTIENT.findall(spot.text(value)):
+            for node in spot.tree.walk():
+                own = node.kind == "product" and [spot.text(part) for part in node.parts] == [name, by]
+                if own and f"{whole} % {by}" not in spot.text(spot.tree):
+                    yield spot.behind(node.last - 1, f" + {whole} % {by}", "accompanied")
+
+
+_QUOTIENT = re.compile(r"\b([\w.]+) / ([\w.:]+)")
+
+
+def _with_factors_beside(spot: Spot) -> Iterator[Rewrite]:
+    """`block * ROWS * 16 + wave * ROWS * 16` for `block * ROWS * 16 + wave * 16`: a factor of the term beside it."""
+    for node in spot.tree.walk():
+        products = [part for part in node.parts if part.kind == "product"] if node.kind == "sum" else []
+        for one, other in permutations(products[:_MOST], 2):
+            mine = {spot.text(part) for part in one.parts}
+            for part in other.parts[1:]:
+                if (text := spot.text(part)) not in mine:
+                    yield spot.behind(one.last - 1, f" * {text}", "accompanied")
 
 
 def _accompanied_factors(spot: Spot) -> Iterator[Rewrite]:

@@ -106,6 +106,19 @@ def words(spot: Spot) -> Iterator[Rewrite]:
         yield from _of_other_types(spot, i)
     if tokens[spot.within.start].text == "if":
         yield spot.replace(spot.within.start, spot.within.start + 1, "while", "words")
+    if tokens[spot.within.start].text == "for":
+        yield from _longer_steps(spot)
+
+
+def _longer_steps(spot: Spot) -> Iterator[Rewrite]:
+    """`c += 2` for `++c`: a pass does two at once."""
+    tokens = spot.source.tokens
+    for i in range(spot.within.start, spot.within.stop - 2):
+        pair = [tokens[i].text, tokens[i + 1].text]
+        name = pair[1 - pair.index("++")] if "++" in pair else ""
+        if name.isidentifier():
+            for nth, step in enumerate((2, 4, 8)):
+                yield replace(spot.replace(i, i + 2, f"{name} += {step}", "words"), rank=-0.2 + 0.1 * nth)
 
 
 def reductions(spot: Spot) -> Iterator[Rewrite]:
@@ -125,6 +138,25 @@ def reductions(spot: Spot) -> Iterator[Rewrite]:
 
 _OF_TWO = re.compile(
     r"\breturn (?:(?:f?(max|min)f?)\(\s*(\w+), (\w+)\s*\)|(\w+) [+*] (\w+))(?=\s*(?:;|\}|$))"
+)
+
+
+def ranges(spot: Spot) -> Iterator[Rewrite]:
+    """Both ends of what a type holds, of another type: -128 and 127 for 0 and 255."""
+    start, stop = (spot.source.tokens[i] for i in (spot.within.start, spot.within.stop - 1))
+    for found in _ENDS.finditer(spot.source.text[start.start : stop.end]):
+        dot = found[2] or ""
+        for nth, (low, high) in enumerate(_RANGES):
+            text = f"{low}{dot}{found[3]}{high}{dot}"
+            if text != found[0]:
+                first = start.start + found.start()
+                yield Rewrite(first, first + len(found[0]), text, "ranges", 0.2 * nth)
+
+
+_RANGES = ((-128, 127), (0, 255), (-127, 127), (-8, 7), (0, 15), (-32768, 32767), (0, 65535))
+_ENDS = re.compile(
+    r"(?<![\w.])(-?(?:0|7|8|127|128|32767|32768))(\.0?f?)?(\)?, |\) ?, )"
+    r"(?:7|15|127|255|32767|65535)(?:\.0?f?)?(?![\w.])"
 )
 
 

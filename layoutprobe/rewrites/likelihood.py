@@ -33,6 +33,7 @@ def unlike(spot: Spot, one: Operand, other: Known) -> float:
     score -= _made_alone_of(spot, one.text, other.text)
     score -= _EXTENT_OF * _is_extent_of_what_follows(spot, one, other.text)
     score -= _PREFIX * _begins_alike(one.text, other.text)
+    score -= _DIVMOD * _is_of_the_other_part(spot, one, other.text)
     score -= _TOGETHER * (frozenset((one.text, other.text)) in _declared_together(spot.source))
     divides = spot.source.tokens[one.first - 1].text == "/" and one.first > 0
     score -= _MEAN * (divides and re.split(r"\.|->", other.text)[-1] in spot.scalars)
@@ -63,6 +64,20 @@ def _declared_together(source: Source) -> frozenset[frozenset[str]]:
 
 _TOGETHER, _FEW_TOGETHER = 1.2, 4
 """How much likelier a name is meant that is declared beside another one, and of how many at most."""
+
+
+def _is_of_the_other_part(spot: Spot, one: Operand, other: str) -> bool:
+    """Whether the function has `tile % other` where `tile / one` stands, or the reverse."""
+    tokens = spot.source.tokens
+    sign = {"/": "%", "%": "/"}.get(tokens[one.first - 1].text) if one.first > 1 else None
+    if sign is None or tokens[one.first - 2].kind != "name":
+        return False
+    whole = re.escape(tokens[one.first - 2].text)
+    return re.search(rf"\b{whole}\s*{sign}\s*{re.escape(other)}(?![\w.])", spot.body) is not None
+
+
+_DIVMOD = 2.5
+"""How much likelier a name is meant by which the rest of the same division is taken."""
 
 
 def _is_extent_of_what_follows(spot: Spot, one: Operand, other: str) -> bool:

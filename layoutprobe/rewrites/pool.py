@@ -216,7 +216,8 @@ def _may_be_in(spot: Spot, node: Node, head: str) -> bool:
     """Whether an expression may be an index or an argument of what stands before it, as far as sorts tell."""
     sorts = spot.sorts(node)
     if not head.endswith("["):
-        return _OF_REALS.match(head) is None or sorts != {"integer"}
+        whole = sorts == {"integer"} or re.fullmatch(r"\d+u?", spot.text(node)) is not None
+        return _OF_REALS.match(head) is None or not whole
     array = spot.names.get(head[:-1])
     return (array is None or array.sort not in spot.scope.fields) and sorts <= {"integer", ""}
 

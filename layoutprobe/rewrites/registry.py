@@ -17,7 +17,7 @@ from layoutprobe.rewrites.additions import around, carried, factors, lacking, st
 from layoutprobe.rewrites.arguments import borrow, swap
 from layoutprobe.rewrites.asked import asked, past
 from layoutprobe.rewrites.barriers import barriers, moved
-from layoutprobe.rewrites.between_lanes import counted, overwritten, shifted, striped
+from layoutprobe.rewrites.between_lanes import cleared, counted, overwritten, shifted, striped
 from layoutprobe.rewrites.called import called, covered, of_templates
 from layoutprobe.rewrites.companions import companions
 from layoutprobe.rewrites.comparisons import comparisons, derived, looser, unsigned
@@ -51,7 +51,7 @@ from layoutprobe.rewrites.idioms import (
     roots,
 )
 from layoutprobe.rewrites.instructions import asm
-from layoutprobe.rewrites.kin import operators, reductions, types, words
+from layoutprobe.rewrites.kin import operators, ranges, reductions, types, words
 from layoutprobe.rewrites.lanes import lanes, parity
 from layoutprobe.rewrites.neutral import neutral
 from layoutprobe.rewrites.omitted import omitted
@@ -151,6 +151,8 @@ KINDS: Mapping[str, Kind] = {
     "looser": Kind(looser, 3.6, 0.2, most=12),
     "like_a_sibling": Kind(like_a_sibling, 2.8, 0.1),
     "reductions": Kind(reductions, 3.0, 0.1),
+    "cleared": Kind(cleared, 2.8, 0.1),
+    "ranges": Kind(ranges, 3.0, 0.1),
     "striped": Kind(striped, 3.2, 0.1),
     "counted": Kind(counted, 2.8, 0.1),
     "unsigned": Kind(unsigned, 3.0, 0.2),

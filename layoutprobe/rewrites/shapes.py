@@ -116,6 +116,7 @@ def brackets(spot: Spot) -> Iterator[Rewrite]:
         if node.kind == "sum":
             yield from _into_call(spot, node)
             yield from _around(spot, node)
+            yield from _under_a_mask(spot, node)
         if node.kind == "product":
             yield from _of_one_term(spot, node)
         if node.kind == "product" and len(node.parts) > 2:
@@ -129,6 +130,20 @@ def brackets(spot: Spot) -> Iterator[Rewrite]:
                 yield from (
                     _out_of_call(spot, first, call, part) for part in call.parts if part.kind == "sum"
                 )
+
+
+def _under_a_mask(spot: Spot, node: Node) -> Iterator[Rewrite]:
+    """`((a + b) & MASK)` for `a + (b & MASK)`, and so with `%`."""
+    for nth, part in enumerate(node.parts):
+        inner = part.parts[0] if part.kind == "group" and len(part.parts) == 1 else part
+        sign = spot.operator(inner, len(inner.parts) - 1) if inner.kind in ("and", "product") else ""
+        if sign not in ("&", "%") or len(inner.parts) != _PAIR:
+            continue
+        own, mask = (spot.text(one) for one in inner.parts)
+        first = spot.start(node)
+        before, behind = spot.source.slice(first, part.first), spot.source.slice(part.last, node.last)
+        text = " ".join(one for one in (before if nth else "", own, behind) if one)
+        yield spot.replace(first, node.last, f"(({text}) {sign} {mask})", "brackets")
 
 
 def _of_arguments(spot: Spot) -> Iterator[Rewrite]:

@@ -117,7 +117,7 @@ def test_where_some_bits_are_undefined_the_others_keep_what_they_have() -> None:
     bits = np.full(12, 0xFFFFFFFF, np.uint32)
     bits[1], bits[2] = 0, 0  # the kernel writes the first of these, and not the second
     target = Buffer(np.full(12, 1.0, np.float32), bits=bits)
-    args = [Buffer(SOURCE), np.int32(3), target]
+    args: list[Buffer | np.generic] = [Buffer(SOURCE), np.int32(3), target]
     result = run_on(FakeCard(scale), Launch(CODE, "scale", (1, 1, 1), (32, 1, 1), args), EVIDENCE)
     left, undefined = result.buffers[2], result.undefined[2]
     assert left is not None

@@ -655,6 +655,7 @@ __device__ u16 to_bf16(float x) { return (u16)(__float_as_uint(x) >> 16); }
 __global__ void between(
     const signed char* x, const float* z, float* y, u16* out, int* load, int* ids, int w, int older) {
   __shared__ int counts[64];
+  for (int i = threadIdx.x; i < 64; i += blockDim.x) counts[i] = 0;
   const int lane = threadIdx.x % 32, first = blockIdx.x * (ROWS * WAVES);
   int v = lane, carry = 0;
   for (int d = 1; d < 32; d *= 2) {
@@ -669,6 +670,13 @@ __global__ void between(
   const bool inside = (unsigned)newest < (unsigned)w;
   const bool ahead = newest < 0 || newest >= w;
   const int tap = lane / 4 * older + first - 1;
+  const int chunk = newest / 8 ^ older;
+  const int spot = chunk * 8 + newest % 8;
+  const int base = tap * ROWS * 16 + lane * 16 * ROWS;
+  const int turned = ((chunk + (tap >> 1)) & 3);
+  const float held = fminf(fmaxf(z[spot + base + turned], -128.f), 127.f);
+  for (int c = 0; c < 8; c += 2) carry += c;
+  const int line = tap / w, column = tap % w;
   const bool also = (unsigned)last < (unsigned)end;
   const float low = z[0], high = z[1];
   y[0] = low - high;
@@ -697,6 +705,12 @@ __global__ void between(
         ("min(w, lane + 1);", "min(w, lane + 1 + older);"),
         ("(unsigned long long)x[i]", "(unsigned long long)(unsigned char)x[i]"),
         ("inside = newest < w;", "inside = (unsigned)newest < (unsigned)w;"),
+        ("chunk * 8;", "chunk * 8 + newest % 8;"),
+        ("+ lane * 16;", "+ lane * 16 * ROWS;"),
+        ("(chunk + ((tap >> 1) & 3))", "((chunk + (tap >> 1)) & 3)"),
+        ("0.f), 255.f)", "-128.f), 127.f)"),
+        ("c < 8; ++c)", "c < 8; c += 2)"),
+        ("tap / older, column", "tap / w, column"),
         ("ahead = newest >= w;", "ahead = newest < 0 || newest >= w;"),
         ("(lane / 4 + first - 1) * older;", "lane / 4 * older + first - 1;"),
         ("y[1] = y[0] + high;", "y[1] = low + high;"),
@@ -710,6 +724,12 @@ __global__ void between(
 )
 def test_the_right_text_of_what_lanes_share_is_offered_early(wrong: str, right: str) -> None:
     assert place(BETWEEN, wrong, right) < EARLY
+
+
+def test_what_is_added_to_in_lds_is_offered_zeros_before() -> None:
+    text = BETWEEN.replace("  for (int i = threadIdx.x; i < 64; i += blockDim.x) counts[i] = 0;\n", "")
+    assert [one.text for one in rewrites(spot_of(text, text.index("__shared__ int counts")), "cleared")]
+    assert not rewrites(spot_of(BETWEEN, BETWEEN.index("__shared__ int counts")), "cleared")
 
 
 def test_no_number_is_rounded_that_is_whole_already() -> None:
