@@ -324,9 +324,9 @@ class KernelRunner:
         """What the buffers held before the first launch, or, where that was undefined, before the last."""
         found = {}
         for name, buffer in self.binding.buffers.items():
-            known = start if not start[name].undefined else held
-            if not known[name].undefined:
-                found[name] = _frozen(buffer.load(contents(known[name], buffer.element.storage)))
+            known = next((one[name] for one in (start, held) if _is_set(one[name], start[name])), None)
+            if known is not None:
+                found[name] = _frozen(buffer.load(contents(known, buffer.element.storage)))
         return found
 
     def _unmade(self, held: Held) -> dict[str, NDArray[np.bool_]]:
@@ -403,6 +403,11 @@ def _unset(buffer: BoundBuffer) -> Buffer:
     bits = np.zeros(buffer.size, f"u{buffer.itemsize}")
     buffer.view(bits)[...] = np.iinfo(bits.dtype).max
     return Buffer(poison, name=buffer.name, bits=bits)
+
+
+def _is_set(buffer: Buffer, start: Buffer) -> bool:
+    """Whether somebody has set a buffer: the caller, or a launch before; `_unset` is what nobody has."""
+    return not buffer.undefined and (buffer is not start or buffer.bits is None)
 
 
 def _stray(buffer: BoundBuffer, before: Buffer, after: Buffer) -> int:
