@@ -33,7 +33,7 @@ class Held(Struct, frozen=True):
         plainer: a XOR of the source, or a term of a constant, is none with it.
         of_both: it is of a function through which loads and stores of LDS both go, where these do not agree.
         in_loop: it is of the head of a loop.
-        unread: with it a parameter of a template or helper is not read any more.
+        unread: with it a parameter of a template or helper is not read any more, or an array not filled.
         one_more: it has a number more than what it replaces, where a name may be meant.
         old: what it replaces.
         work: instructions that all waves execute with it, together.
@@ -105,13 +105,13 @@ def of_text(edit: SourceEdit, text: str, unlisted: tuple[Unlisted, ...]) -> Held
         text: the file as it is.
         unlisted: see `Held`.
     """
-    start = edit.rewrite.start
+    start, source = edit.rewrite.start, Source(text)
     head = text[text.rfind("\n", 0, start) + 1 : start].lstrip()
     old, new = text[start : edit.rewrite.end], edit.rewrite.text
     plainer = ("^" in old and "^" not in new) or is_padding(head, old, new)
-    of_both = edit.finding.rule.id in _DISAGREE and _is_called_by_several(Source(text), start)
+    of_both = edit.finding.rule.id in _DISAGREE and _is_called_by_several(source, start)
     in_loop, one_more = head.startswith(("for", "while")), len(_numbers(new)) > len(_numbers(old))
-    unread = _leaves_unread(Source(text), start, old, new)
+    unread = _leaves_unread(source, start, old, new) or _leaves_unfilled(source, start, old)
     return Held(
         edit,
         unlisted,
@@ -125,19 +125,28 @@ def of_text(edit: SourceEdit, text: str, unlisted: tuple[Unlisted, ...]) -> Held
 
 
 def _leaves_unread(source: Source, offset: int, old: str, new: str) -> bool:
-    """Whether a change takes away the only place where the function around it reads one of its parameters (kernels
-    have some that they do not need), or where something is added to an array by an atomic."""
+    """Whether a change takes away the only place where the function around it reads one of its parameters; kernels
+    have some that they do not need."""
     function = function_around(source, source.token_at(offset))
     kernel = any(source.tokens[i].text == "__global__" for i in function)
     names = parameters_of_templates(source, function).union(() if kernel else parameters(source, function))
     often = Counter(source.tokens[i].text for i in function if i not in declared_in(source))
     less = Counter(words(old))
     less.subtract(words(new))
-    added = re.findall(r"\batomic\w+\(\s*&?(\w+)", source.slice(function.start, function.stop))
-    of_atomic = re.search(r"\batomic\w+\(\s*&?\s*$", source.text[max(offset - 80, 0) : offset]) is not None
-    if of_atomic and added.count(old) == 1:
-        return True
     return any(0 < often[name] <= less[name] for name in names)
+
+
+def _leaves_unfilled(source: Source, offset: int, old: str) -> bool:
+    """Whether a change takes an array from the only atomic of the function around it that adds to that."""
+    if re.search(r"\batomic\w+\(\s*&?\s*$", source.text[max(offset - _HEAD, 0) : offset]) is None:
+        return False
+    function = function_around(source, source.token_at(offset))
+    added = re.findall(r"\batomic\w+\(\s*&?(\w+)", source.slice(function.start, function.stop))
+    return added.count(old) == 1
+
+
+_HEAD = 80
+"""Characters before an array in which the atomic's name is looked for."""
 
 
 def _numbers(text: str) -> list[str]:

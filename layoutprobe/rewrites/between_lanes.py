@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from layoutprobe.rewrites.shapes import stands_alone
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.tree import Node
 
@@ -15,18 +16,19 @@ _SHIFT = re.compile(r"\b(\w+)\s*=\s*[^;=]*?\b__shfl_(up|down)(?:_sync)?\s*\(([^;
 _LANE = re.compile(r"(?:\w*_|\w+\.)?(?:lane(?:_?id)?|lid|tid|laneId|li|l)", re.IGNORECASE)
 
 
+_WIDTHS = ("warpSize", "kWave", "WAVE", "kWarp", "WARP")
+
+
+def _lanes(spot: Spot) -> list[str]:
+    """Names that a lane's number has."""
+    return [name for name, one in spot.names.items() if one.sort == "integer" and _LANE.fullmatch(name)]
+
+
 def shifted(spot: Spot) -> Iterator[Rewrite]:
     """`if (lane >= d) sum += up;` for `sum += up;`, where `up` is of the lane d below: the first lanes have none."""
-    tokens, first = spot.source.tokens, spot.within.start
-    ends = spot.within.stop < len(tokens) and tokens[spot.within.stop].text == ";"
-    if (
-        not ends
-        or tokens[first].text in ("if", "for", "while", "return", "else")
-        or spot.tree.kind != "assignment"
-    ):
+    if spot.tree.kind != "assignment" or not stands_alone(spot):
         return
-    value = spot.text(spot.tree)
-    lanes = [name for name, one in spot.names.items() if one.sort == "integer" and _LANE.fullmatch(name)]
+    value, start = spot.text(spot.tree), spot.source.tokens[spot.within.start].start
     for found in _SHIFT.finditer(spot.body):
         step = found[3].split(",")[1].strip() if "," in found[3] else ""
         if (
@@ -35,9 +37,8 @@ def shifted(spot: Spot) -> Iterator[Rewrite]:
             or re.search(rf"\b{found[1]}\s*=", value)
         ):
             continue
-        for nth, lane in enumerate(lanes[:_MOST]):
+        for nth, lane in enumerate(_lanes(spot)[:_MOST]):
             test = f"{lane} >= {step}" if found[2] == "up" else f"{lane} + {step} < warpSize"
-            start = tokens[first].start
             yield Rewrite(start, start, f"if ({test}) ", "shifted", 0.1 * nth)
 
 
@@ -47,11 +48,7 @@ _MOST = 3
 def striped(spot: Spot) -> Iterator[Rewrite]:
     """`j * 32 + lane` for `lane * COUNT + j`, and the reverse: lanes take every 32nd element, or the next ones."""
     counts = dict(_COUNTED.findall(spot.body))
-    lanes = [name for name, one in spot.names.items() if one.sort == "integer" and _LANE.fullmatch(name)]
-    widths = [name for name in ("warpSize", "kWave", "WAVE", "kWarp", "WARP") if name in spot.names] or [
-        "32",
-        "64",
-    ]
+    lanes, widths = _lanes(spot), [name for name in _WIDTHS if name in spot.names] or ["32", "64"]
     begin, end = (spot.source.tokens[i] for i in (spot.within.start, spot.within.stop - 1))
     for found in _SUM_OF_TWO.finditer(spot.source.text[begin.start : end.end]):
         one, other = found.groups()

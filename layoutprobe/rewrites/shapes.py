@@ -297,7 +297,7 @@ def tests(spot: Spot) -> Iterator[Rewrite]:
     for text in texts:
         for node in _tested(spot):
             yield spot.behind(node.last - 1, f" && {text}", "tests")
-        if _stands_alone(spot):
+        if stands_alone(spot):
             start = spot.source.tokens[spot.within.start].start
             yield Rewrite(start, start, f"if ({text}) ", "tests")
 
@@ -397,7 +397,7 @@ def _tested(spot: Spot) -> Iterator[Node]:
             yield from (part for part in parts[1:2] if part.kind in ("comparison", "all"))
 
 
-def _stands_alone(spot: Spot) -> bool:
+def stands_alone(spot: Spot) -> bool:
     """A statement that a test may be put before: no declaration, and nothing with a block."""
     first = spot.source.tokens[spot.within.start]
     ends = spot.within.stop < len(spot.source.tokens) and spot.source.tokens[spot.within.stop].text == ";"

@@ -33,13 +33,10 @@ def writers(
 
 def writer_of(subject: Subject, name: str, element: int) -> Place | None:
     """Who stored last to an element (flat) of an output in the plain run; None where nobody is known to have."""
-    try:
-        stores = subject.plain(partial=True).record(Stores)
-    except LookupError:
-        return None
-    buffer, allocation = subject.binding.buffers[name], stores.allocation(f"buffer {name}")
+    stores, allocation = _stored_to(subject, name)
+    buffer = subject.binding.buffers[name]
     at = np.flatnonzero(buffer.elements() == element)
-    if allocation is None or not at.size:
+    if stores is None or allocation is None or not at.size:
         return None
     found = writers(subject, stores, allocation, buffer, int(at[0]))
     return found[-1] if found else None
@@ -48,26 +45,29 @@ def writer_of(subject: Subject, name: str, element: int) -> Place | None:
 def writer_beside(subject: Subject, name: str) -> Place | None:
     """The first store in the plain run to what is padding of a buffer, or to an input, with the element that it would
     be; None where none is known."""
-    try:
-        stores = subject.plain(partial=True).record(Stores)
-    except LookupError:
-        return None
-    buffer, allocation = subject.binding.buffers[name], stores.allocation(f"buffer {name}")
-    if allocation is None:
+    stores, allocation = _stored_to(subject, name)
+    buffer = subject.binding.buffers[name]
+    if stores is None or allocation is None:
         return None
     hit = sum(touched(stores, allocation, buffer.itemsize, atomic=kind) for kind in (False, True))
     kept = np.asarray(hit)[: buffer.size] > 0
     if buffer.argument.role != "in":
         kept &= buffer.elements() < 0
-    for at in np.flatnonzero(kept)[:1].tolist():
-        for place in writers(subject, stores, allocation, buffer, at)[:1]:
-            return replace(
-                place,
-                buffer=name,
-                buffer_byte=at * buffer.itemsize,
-                element=Element(name, buffer.index_at(at)),
-            )
-    return None
+    at = int(np.argmax(kept))
+    found = writers(subject, stores, allocation, buffer, at) if kept.any() else []
+    if not found:
+        return None
+    element = Element(name, buffer.index_at(at))
+    return replace(found[0], buffer=name, buffer_byte=at * buffer.itemsize, element=element)
+
+
+def _stored_to(subject: Subject, name: str) -> tuple[Stores | None, Allocation | None]:
+    """Stores of the plain run, and a buffer's allocation; None where nobody has watched."""
+    try:
+        stores = subject.plain(partial=True).record(Stores)
+    except LookupError:
+        return None, None
+    return stores, stores.allocation(f"buffer {name}")
 
 
 def storing(subject: Subject, stores: Stores, allocation: Allocation) -> Place:
@@ -97,11 +97,9 @@ def strays(stores: Stores, allocation: Allocation, mask: NDArray[np.bool_], plac
 def handed_over(subject: Subject, wave: int, output: str, *, met: bool = False) -> Place | None:
     """Where a wave, numbered over the launch, stored most to buffers beside an output in the plain run; None where
     that is no more than a lane at a time, or where `met` asks for a store to what another wave stored as well."""
-    try:
-        stores = subject.plain(partial=True).record(Stores)
-    except LookupError:
+    stores, own = _stored_to(subject, output)
+    if stores is None:
         return None
-    own = stores.allocation(f"buffer {output}")
     lanes: dict[int, int] = {}
     for store in stores.stores:
         mine = store.wave == wave
