@@ -40,11 +40,13 @@ class Explainer(Struct):
         mender: searches the kernel's source; None for no search.
         most: changes of the source that are tried.
         held: those with which all holds, once results were explained.
+        instructions: those with which all values are right, once results were explained.
     """
 
     mender: Mender | None
     most: int
     held: list[Held] = field(default_factory=list)
+    instructions: Sequence[Mended] = ()
 
     def __call__(self, tally: Tally, results: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
         """The results of all checks, explained."""
@@ -105,6 +107,7 @@ class Explainer(Struct):
         # instruction changes who comes first: only the source tells, as with it every check has to hold.
         whole = trials is not None and not trials.first.unseen and (of_values or not disordered)
         mended = mended_by(trials, of_values=of_values) if trials is not None and whole else ()
+        self.instructions = mended
         if edits := self._of_source(tally, trials, still, mended):  # the others follow from it (`causes.py`)
             return {id(still[0]): _told(still[0], edits, len(tally.case.sizes))}
         if stopped is not None:

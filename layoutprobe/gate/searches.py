@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from layoutprobe.gate.costs import MOST_SPENT
 from layoutprobe.gate.holding import Held, likeliest
 from layoutprobe.gate.mending import Mender
+from layoutprobe.gate.source_edits import SourceEdit
 from layoutprobe.gate.trying import Mended, Trials
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import KernelVerdict, Mending
@@ -47,9 +48,7 @@ def source_changes(
         step(max(mender.tried / bound, mender.costs.spent / MOST_SPENT))
         return mender.tried < bound and mender.costs.spent < MOST_SPENT
 
-    lines = [one.place.source for one in known if one.place.source is not None]
-    ran = trials.first.lines if trials is not None else ()
-    edits = mender.edits.in_turn(findings[:_CAUSES], lines, ran, [one.says for one in known])
+    edits = _in_turn(mender, trials, findings, known)
     if (
         trials is not None
     ):  # waves are run in one order: what they compute does not tell what keeps them in another
@@ -67,8 +66,22 @@ def source_changes(
     return likeliest(held, mender.case, usual)
 
 
+def _in_turn(
+    mender: Mender, trials: Trials | None, findings: Sequence[Finding], known: Sequence[Mended]
+) -> list[SourceEdit]:
+    """All changes of the source, the likeliest first."""
+    lines = [one.place.source for one in known if one.place.source is not None]
+    ran = trials.first.lines if trials is not None else ()
+    return mender.edits.in_turn(findings[:_CAUSES], lines, ran, [one.says for one in known])
+
+
 def mend(
-    mender: Mender, verdict: KernelVerdict, trials: Trials | None, known: Sequence[Held], seconds: float
+    mender: Mender,
+    verdict: KernelVerdict,
+    trials: Trials | None,
+    known: Sequence[Mended],
+    held: Sequence[Held],
+    seconds: float,
 ) -> Mending:
     """The first change with which all holds, at sizes that nobody listed, too; else the first at those listed.
 
@@ -76,7 +89,8 @@ def mend(
         mender: of the kernel.
         verdict: what was found.
         trials: see `source_changes`.
-        known: changes that hold, of a search before.
+        known: instructions that mend it.
+        held: changes that hold, of a search before.
         seconds: for how long to look for one, where there are none.
     """
     start, most = time.monotonic(), mender.tried + MOST
@@ -85,15 +99,14 @@ def mend(
         return time.monotonic() <= start + seconds and mender.tried < most
 
     findings = verdict.findings
-    if known:
-        place = mender.mended(known[0], "").place
+    if held:
+        place = mender.mended(held[0], "").place
         beside = next((one for one in findings if one.place.source == place.source), findings[0])
-        return Mending(mender.tried, mender.compiled, 0.0, mender.fix(known[0], beside))
+        return Mending(mender.tried, mender.compiled, 0.0, mender.fix(held[0], beside))
     fix = None
     if mender.possible:
-        edits = mender.edits.in_turn(findings[:_CAUSES])
-        for held in mender.holding(edits, trials, goes_on):
-            fix = mender.fix(held, held.edit.finding) if fix is None or not held.unlisted else fix
-            if not held.unlisted:
+        for one in mender.holding(_in_turn(mender, trials, findings, known), trials, goes_on):
+            fix = mender.fix(one, one.edit.finding) if fix is None or not one.unlisted else fix
+            if not one.unlisted:
                 break
     return Mending(mender.tried, mender.compiled, time.monotonic() - start, fix)

@@ -29,7 +29,7 @@ from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.gate import CheckResult, Hunt, KernelVerdict, Mending, Pictures
 
 if TYPE_CHECKING:
-    from layoutprobe.gate.holding import Held
+    from layoutprobe.gate.explaining import Explainer
     from layoutprobe.gate.mending import Mender
 
 
@@ -173,11 +173,11 @@ def _explained(
         if not suggest or not verdict.findings:
             return verdict
         done.tally.step("changes that may mend it", SIZES)
-        return replace(verdict, mending=_mended(mender, verdict, done.tally, explainer.held, suggest))
+        return replace(verdict, mending=_mended(mender, verdict, done.tally, explainer, suggest))
 
 
 def _mended(
-    mender: Mender, verdict: KernelVerdict, tally: Tally, known: Sequence[Held], seconds: float
+    mender: Mender, verdict: KernelVerdict, tally: Tally, explained: Explainer, seconds: float
 ) -> Mending:
     """What looking for a change brings. Whatever goes wrong there must not cost the verdict that was found before."""
     from layoutprobe.gate.explaining import trials_of
@@ -185,7 +185,7 @@ def _mended(
 
     try:
         trials, _ = trials_of(tally, verdict.findings)
-        return mend(mender, verdict, trials, known, seconds)
+        return mend(mender, verdict, trials, explained.instructions, explained.held, seconds)
     except Exception as problem:
         if debugging():
             raise

@@ -304,7 +304,7 @@ def test_assembly_is_left_alone_in_words(folder: Path) -> None:
     assembly = replace(case, source=folder / "kernel/gemm.s")
     judge = mending.Judge(CHECKS, None, lambda _: verdict)
     with mending.Mender(assembly, case.arches[0], verdict.toolchain, judge) as mender:
-        found = searches.mend(mender, verdict, None, (), ENOUGH)
+        found = searches.mend(mender, verdict, None, (), (), ENOUGH)
     assert found.tried == 0
     assert str(found).startswith("nothing: ")
 
