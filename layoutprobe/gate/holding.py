@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from layoutprobe.checks import numerics
 from layoutprobe.gate.source_edits import SourceEdit
@@ -41,7 +42,7 @@ class Held(Struct, frozen=True):
     """
 
     edit: SourceEdit
-    unlisted: tuple[Unlisted, ...]
+    unlisted: tuple[Unlisted, ...] = ()
     longer: bool = False
     idle: bool = False
     more: bool = False
@@ -53,6 +54,17 @@ class Held(Struct, frozen=True):
     old: str = ""
     work: int = 0
     longest: int = 0
+
+    def weighing(self, other: Held) -> Held:
+        """The same with what runs tell of another one, which compiles to the same code."""
+        return replace(
+            self,
+            longer=other.longer,
+            idle=other.idle,
+            more=other.more,
+            work=other.work,
+            longest=other.longest,
+        )
 
     def may_lead(self, findings: Sequence[Finding]) -> bool:
         """Nothing goes wrong at other sizes, or nothing but what a right kernel may have: it bears no larger size.
@@ -97,13 +109,12 @@ class Held(Struct, frozen=True):
         )
 
 
-def of_text(edit: SourceEdit, text: str, unlisted: tuple[Unlisted, ...]) -> Held:
-    """A change with which everything holds, with what its text tells of it.
+def of_text(edit: SourceEdit, text: str) -> Held:
+    """A change with what its text tells of it.
 
     Args:
         edit: the change.
         text: the file as it is.
-        unlisted: see `Held`.
     """
     start, source = edit.rewrite.start, Source(text)
     head = text[text.rfind("\n", 0, start) + 1 : start].lstrip()
@@ -114,7 +125,6 @@ def of_text(edit: SourceEdit, text: str, unlisted: tuple[Unlisted, ...]) -> Held
     unread = _leaves_unread(source, start, old, new) or _leaves_unfilled(source, start, old)
     return Held(
         edit,
-        unlisted,
         plainer=plainer,
         of_both=of_both,
         in_loop=in_loop,

@@ -59,8 +59,10 @@ _SHARE = 1.2
 _BESIDE = 60
 """Further changes that are tried of the statement in which the first one holds."""
 _WHOLE, _DOUBTED = 6, 10
-"""Changes that are judged whole: those that mend the runs at hand, and nothing else, are few. Those that hold and are
-doubted count apart, so that they do not keep out what is believed."""
+"""Changes that are judged whole: those that mend the runs at hand, and nothing else, are few. And how many of those
+that are doubted are kept, to be judged where nothing else holds."""
+_ON_DOUBTED = 15_000_000
+"""What may be spent on those."""
 
 
 class Judge(Struct, frozen=True):
@@ -93,11 +95,12 @@ class Mender:
         self._folder = TemporaryDirectory(prefix="layoutprobe-")
         self._copies: list[SourceCopy] = []
         self._free = SimpleQueue[SourceCopy]()
-        self._keys, self._objects = set[object](), dict[str, Held | None]()  # by their code
+        self._keys, self._objects = set[object](), set[str]()
+        self._doubted = dict[str, Held]()  # by their code
         self._late = set[object]()
         self._issued = case.limits.instructions or _ISSUED
         self._size = 1
-        self._judged = self._doubted = 0
+        self._whole, self._sure = 0, False
         self.tried = self.compiled = 0
         self.costs = Costs()
 
@@ -131,7 +134,7 @@ class Mender:
         for copy in copies:
             copy.headers, copy.seconds = headers, seconds
         self._size = plain.size
-        self._objects[digest] = None
+        self._objects.add(digest)
         self._copies = copies
         for copy in copies:
             self._free.put(copy)
@@ -145,7 +148,8 @@ class Mender:
     def holding(
         self, edits: Iterable[SourceEdit], trials: Trials | None, goes_on: Callable[[], bool]
     ) -> Iterator[Held]:
-        """Those changes with which everything holds, as they are found; each code is tried once.
+        """Those changes with which everything holds, as they are found, and those that are doubted last; each code is
+        tried once.
 
         Args:
             edits: what to try, in order.
@@ -158,6 +162,7 @@ class Mender:
             if trials is not None:
                 yield from self._chosen(new, late, trials, goes_on, pool)
             yield from self._alone(chain(late, new), trials, goes_on, pool)
+            yield from self._of_doubted(trials)
 
     def beside(
         self,
@@ -264,43 +269,46 @@ class Mender:
     def _held(self, edit: SourceEdit, built: Built | None, trials: Trials | None) -> Held | None:
         """The change, where everything holds with it."""
         digest = built.toolchain["code_object"] if built is not None else ""
-        enough = self._judged >= _WHOLE or self._doubted >= _DOUBTED
-        if (known := self._objects.get(digest)) is not None:
-            return self._written_otherwise(edit, known)
-        if built is None or digest in self._objects or enough:
+        text = self._copies[0].texts[edit.file]
+        if (
+            doubted := self._doubted.get(digest)
+        ) is not None:  # perhaps not for its text, but for that of another
+            held = of_text(edit, text).weighing(doubted)
+            if held.is_doubtful(self.case):
+                return None
+            del self._doubted[digest]
+            return self._judged(held, trials)
+        if built is None or digest in self._objects or self._whole >= _WHOLE:
             return None
-        self._objects[digest] = None
+        self._objects.add(digest)
         if not self._is_right(edit, built, trials) or not self._is_gone(edit, built, trials):
             return None
-        self._judged += 1
-        with self.costs.paying(JUDGED):
-            verdict = self._verdict(edit)
-        if verdict is None or verdict.exit_code or self._is_never_true(edit, trials):
-            return None
-        text = self._copies[0].texts[edit.file]
-        held = of_text(edit, text, verdict.unlisted)
+        held = of_text(edit, text)
         if trials is not None:
             held = weighed(held, text, trials, self._compile(edit, (LINES,)) or built)
-        if held.is_doubtful(self.case):
-            self._judged -= 1
-            self._doubted += 1
-        self._objects[digest] = held
-        return held
+        if not held.is_doubtful(self.case):
+            return self._judged(held, trials)
+        if len(self._doubted) < _DOUBTED:
+            self._doubted[digest] = held
+        return None
 
-    def _written_otherwise(self, edit: SourceEdit, known: Held) -> Held | None:
-        """A change that compiles to the code of one that is doubted for its text, where it is not."""
-        if not known.is_doubtful(self.case):
+    def _judged(self, held: Held, trials: Trials | None) -> Held | None:
+        """A change with which the runs at hand are right, where everything is."""
+        self._whole += 1
+        with self.costs.paying(JUDGED):
+            verdict = self._verdict(held.edit)
+        if verdict is None or verdict.exit_code or self._is_never_true(held.edit, trials):
             return None
-        told = of_text(edit, self._copies[0].texts[edit.file], known.unlisted)
-        held = replace(
-            told,
-            longer=known.longer,
-            idle=known.idle,
-            more=known.more,
-            work=known.work,
-            longest=known.longest,
-        )
-        return None if held.is_doubtful(self.case) else held
+        self._sure = self._sure or not verdict.unlisted
+        return replace(held, unlisted=verdict.unlisted)
+
+    def _of_doubted(self, trials: Trials | None) -> Iterator[Held]:
+        """Those that are doubted, where nothing else holds: to judge one may take as long as to try a hundred."""
+        most = self.costs.spent + _ON_DOUBTED
+        while self._doubted and not self._sure and self.costs.spent < most:
+            held = self._doubted.pop(next(iter(self._doubted)))
+            if (found := self._judged(held, trials)) is not None:
+                yield found
 
     def _is_never_true(self, edit: SourceEdit, trials: Trials | None) -> bool:
         """Whether a test that is added to another one is false in every run: then the change is a branch that nothing

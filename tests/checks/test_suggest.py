@@ -218,6 +218,32 @@ def test_a_change_that_holds_at_other_sizes_too_is_preferred(
     assert not fix.unlisted
 
 
+def test_what_is_doubted_is_judged_where_nothing_else_holds(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A number that is K at all sizes: to judge it whole is wasted where the name holds, too."""
+    (folder / "layoutprobe.toml").write_text(MANIFEST.replace("K = 48", "K = 32"))
+    judged, whole = list[str](), mending.Mender._verdict
+
+    def verdict(mender: mending.Mender, edit: source_edits.SourceEdit) -> object:
+        judged.append(edit.rewrite.text)
+        return whole(mender, edit)
+
+    monkeypatch.setattr(mending.Mender, "_verdict", verdict)
+    chance = WRONG.replace("row * M", "row * 32")
+    offers(monkeypatch, chance)
+    fix = fix_of(suggested(folder))
+    assert fix is not None
+    assert chance in fix.new[0]
+    assert judged == [chance]
+    judged.clear()
+    offers(monkeypatch, chance, RIGHT)
+    fix = fix_of(suggested(folder))
+    assert fix is not None
+    assert RIGHT in fix.new[0]
+    assert judged == [RIGHT]
+
+
 def test_the_stride_that_a_finding_misses_is_tried_first(folder: Path) -> None:
     """No name in the source is like the other."""
     renamed = [re.sub(r"\bK\b", "depth", KERNEL), MANIFEST.replace('name = "K"', 'name = "depth"')]

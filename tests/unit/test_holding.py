@@ -128,7 +128,7 @@ def test_what_loads_and_stores_both_go_through_is_doubted_where_they_do_not_agre
         start = SWIZZLED.index(old)
         rewrite = Rewrite(start, start + len(old), new, "numbers")
         finding = Finding(Rule(rule, "", "", ""), "they do not agree")
-        return of_text(SourceEdit(Path("kernel.hip"), rewrite, 0.0, finding), SWIZZLED, ())
+        return of_text(SourceEdit(Path("kernel.hip"), rewrite, 0.0, finding), SWIZZLED)
 
     assert changed("row >> 1", "row >> 2").is_doubtful(CASE) == (rule == "swizzle/lds-offset")
     assert not changed("0) + 8", "1)").is_doubtful(CASE)
@@ -139,7 +139,7 @@ def test_a_number_more_stands_behind_a_name() -> None:
     at = text.index("S;")
 
     def of(new: str) -> Held:
-        return of_text(SourceEdit(Path("k.hip"), Rewrite(at, at + 1, new, "counts"), 0.0, FINDING), text, ())
+        return of_text(SourceEdit(Path("k.hip"), Rewrite(at, at + 1, new, "counts"), 0.0, FINDING), text)
 
     number, name = of("(8 * S)"), of("(M + S)")
     assert number.may_be_beaten
@@ -159,7 +159,7 @@ def changed(old: str, new: str) -> Held:
     assert HELPED.count(old) == 1
     start = HELPED.index(old)
     rewrite = Rewrite(start, start + len(old), new, "names")
-    return of_text(SourceEdit(Path("kernel.hip"), rewrite, 0.0, FINDING), HELPED, ())
+    return of_text(SourceEdit(Path("kernel.hip"), rewrite, 0.0, FINDING), HELPED)
 
 
 @pytest.mark.parametrize(
