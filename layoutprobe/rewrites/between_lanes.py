@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from msgspec.structs import replace
 
 from layoutprobe.rewrites.shapes import stands_alone
 from layoutprobe.rewrites.spot import Rewrite, Spot
+from layoutprobe.source.expressions import between
 from layoutprobe.source.tree import Node
 
 _SHIFT = re.compile(r"\b(\w+)\s*=\s*[^;=]*?\b__shfl_(up|down)(?:_sync)?\s*\(([^;]*)\)\s*;")
@@ -46,24 +48,41 @@ _MOST = 3
 
 
 def striped(spot: Spot) -> Iterator[Rewrite]:
-    """`j * 32 + lane` for `lane * COUNT + j`, and the reverse: lanes take every 32nd element, or the next ones."""
+    """`j * 32 + lane` for `lane * COUNT + j`, and the reverse: of two that share a line, one takes elements so
+    far apart, and the other one its neighbours."""
     counts = dict(_COUNTED.findall(spot.body))
-    lanes, widths = _lanes(spot), [name for name in _WIDTHS if name in spot.names] or ["32", "64"]
-    begin, end = (spot.source.tokens[i] for i in (spot.within.start, spot.within.stop - 1))
-    for found in _SUM_OF_TWO.finditer(spot.source.text[begin.start : end.end]):
-        one, other = found.groups()
-        start = begin.start + found.start()
-        if one in lanes:
-            texts = [f"{other} * {width} + {one}" for width in widths]
-        elif other in lanes and one in counts:
-            texts = [f"{other} * {counts[one]} + {one}"]
-        else:
+    widths = [name for name in _WIDTHS if name in spot.names] or ["32", "64"]
+    for one, other in _neighbours(spot):
+        (name, by), (name_after, by_after) = _strided(spot, one), _strided(spot, other)
+        if bool(by) == bool(by_after):
             continue
-        for nth, text in enumerate(texts):
-            yield Rewrite(start, start + len(found[0]), text, "striped", 0.2 * nth)
+        near, far = (name, name_after) if by else (name_after, name)
+        of_lanes = widths if _LANE.fullmatch(near) else []
+        steps = dict.fromkeys((*([counts[near]] if near in counts else ()), *of_lanes, *_STEPS))
+        middle = between(spot.source, one.last, other.first)
+        for nth, step in enumerate(steps):
+            new = spot.replace(spot.start(one), other.last, f"{far} * {step}{middle}{near}", "striped")
+            yield replace(new, rank=0.15 * nth)
 
 
-_SUM_OF_TWO = re.compile(r"(?<![\w.*/%+-] )(?<![\w.])(\w+) \* \w+ \+ (\w+)(?! *[*/%\w.(\[])")
+def _neighbours(spot: Spot) -> Iterator[tuple[Node, Node]]:
+    """Neighbours in sums."""
+    for node in spot.tree.walk():
+        if node.kind == "sum":
+            signs = ["+", *(spot.operator(node, n) for n in range(1, len(node.parts)))]
+            pairs = zip(pairwise(node.parts), pairwise(signs), strict=True)
+            yield from (pair for pair, both in pairs if both == ("+", "+"))
+
+
+def _strided(spot: Spot, part: Node) -> tuple[str, str]:
+    """A term and its stride: `lane`, `4` of `lane * 4`."""
+    if part.kind == "product" and len(part.parts) == len(("lane", "4")) and spot.operator(part, 1) == "*":
+        name, by = (spot.text(one) for one in part.parts)
+        return (by, name) if name.isdigit() else (name, by)
+    return spot.text(part), ""
+
+
+_STEPS = ("4", "8", "2", "16")
 _COUNTED = re.compile(r"\bfor \([^;]*; *(\w+) < ([\w:]+) *;")
 
 

@@ -20,6 +20,7 @@ def crossed(spot: Spot) -> Iterator[Rewrite]:
     """Rows with columns in an index, indices of two arrays, and a part of a quotient for it."""
     yield from _transposed(spot)
     yield from _indices(spot)
+    yield from _of_families(spot)
     yield from _parts_of_lanes(spot)
     yield from _parts_of_quotients(spot)
     yield from _other_way(spot)
@@ -114,6 +115,21 @@ def _indices(spot: Spot) -> Iterator[Rewrite]:
     for a, b in sorted(pairs, key=lambda pair: pair[1].first - pair[0].first)[:_MOST]:
         text = spot.text(b) + between(spot.source, a.last, b.first) + spot.text(a)
         yield spot.replace(a.first, b.last, text, "crossed")
+
+
+def _of_families(spot: Spot) -> Iterator[Rewrite]:
+    """`a2 * b1` for `a1 * b2`: names that are counted, each with the other one's number."""
+    tokens = spot.source.tokens
+    found = [(i, one) for i in spot.within if (one := _COUNTED.fullmatch(tokens[i].text)) is not None]
+    for (i, one), (j, other) in combinations(found, 2):
+        texts = [one[1] + other[2], other[1] + one[2]]
+        if j - i <= _NEAR and one[1] != other[1] and one[2] != other[2] and spot.names.keys() >= set(texts):
+            text = texts[0] + between(spot.source, i + 1, j) + texts[1]
+            yield replace(spot.replace(i, j + 1, text, "crossed"), rank=-0.6)
+
+
+_COUNTED = re.compile(r"([A-Za-z]\w*?)(\d+)")
+_NEAR = 4
 
 
 def bound(spot: Spot) -> Iterator[Rewrite]:

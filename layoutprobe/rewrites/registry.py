@@ -153,7 +153,7 @@ KINDS: Mapping[str, Kind] = {
     "reductions": Kind(reductions, 3.0, 0.1),
     "cleared": Kind(cleared, 2.8, 0.1),
     "ranges": Kind(ranges, 3.0, 0.1),
-    "striped": Kind(striped, 3.2, 0.1),
+    "striped": Kind(striped, 3.4, 0.1, most=12),
     "counted": Kind(counted, 2.8, 0.1),
     "unsigned": Kind(unsigned, 3.0, 0.2),
     "shifted": Kind(shifted, 2.8, 0.1),

@@ -424,9 +424,9 @@ def test_what_a_test_guards_is_offered_for_what_it_asks(wrong: str, right: str) 
 @pytest.mark.parametrize(
     ("wrong", "right", "most"),
     [
-        ("if (m0 + lane < rows) acc[1]", "if (m0 + lane < rows && k0 + wave * 16 < k) acc[1]", 180),
+        ("if (m0 + lane < rows) acc[1]", "if (m0 + lane < rows && k0 + wave * 16 < k) acc[1]", 200),
         ("i < rows ?", "i < rows && j < rows ?", 260),
-        ("[v * 4 + 2 * v + wave][m0 * 16 + lane]", "[v * 4 + lane][m0 * 16 + 2 * v + wave]", 90),
+        ("[v * 4 + 2 * v + wave][m0 * 16 + lane]", "[v * 4 + lane][m0 * 16 + 2 * v + wave]", 100),
     ],
 )
 def test_what_an_index_ends_with_is_asked_and_exchanged(wrong: str, right: str, most: int) -> None:
@@ -678,9 +678,11 @@ __global__ void between(
   for (int c = 0; c < 8; c += 2) carry += c;
   const int line = tap / w, column = tap % w;
   const bool also = (unsigned)last < (unsigned)end;
-  const float low = z[0], high = z[1];
+  const float low = z[0], high = z[1], low1 = z[2], low2 = z[3], high1 = z[4], high2 = z[5];
+  const int owned = base + first * 4 + (turned);
   y[0] = low - high;
   y[1] = low + high;
+  y[2] = low2 * high1;
   const auto sum = fold(low, [](float a, float b) { return a + b; });
   const float most = fmaxf(fabsf(low), fabsf(high));
   out[lane] = to_bf16(most * sum);
@@ -718,6 +720,8 @@ __global__ void between(
         ("fmaxf(fabsf(low), high)", "fmaxf(fabsf(low), fabsf(high))"),
         ("(u16)(most * sum)", "to_bf16(most * sum)"),
         ("e = lane * 4 + j;", "e = j * 32 + lane;"),
+        ("base + first + (turned) * 16;", "base + first * 4 + (turned);"),
+        ("low1 * high2", "low2 * high1"),
         ("    ids[rank + first] = e;\n", "    ids[rank + first] = e;\n    counts[e] = rank + 1;\n"),
         ("load[e] = counts[e]", "atomicAdd(&load[e], counts[e])"),
     ],
