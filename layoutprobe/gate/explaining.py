@@ -297,22 +297,31 @@ def _told(found: Finding, mended: Sequence[Mended], sizes: int) -> Finding:
 
 def _edited(found: Finding, first: Mended, others: Sequence[Mended], sizes: int) -> Finding:
     """A finding that is mended by a change of the source: the line is that of the change."""
-    more = dict.fromkeys(f"{other.says} at {other.place.line}" for other in others)
-    more.pop(f"{first.says} at {first.place.line}", None)  # either of two factors
-    right = f"{first.says} all is right" + (f" (or: {'; or: '.join(more)})" if more else "")
     beyond = f"but it {first.beyond}" if first.beyond else "and at others that are not listed"
     about, _, rest = found.what.partition(": ")
+    right = _right_with(first, others)
     what = f"{about}: {right}; {rest}" if found.rule.check == numerics.NAME else f"{right}: {found.what}"
     hint = (
         "compiled and emulated with this change alone, every check holds at "
         f"{'all sizes' if sizes > 1 else 'this size'}, {beyond}: is that what was meant?"
     )
     old = found.place
+    first = replace(first, place=replace(first.place, source=first.idle or first.place.source))
     place = replace(first.place, element=old.element, size=old.size, matrix=old.matrix, buffer=old.buffer)
     if old.line == first.place.line:  # where it happened is known, too
         place = replace(old, source=first.place.source)
     related = (*found.related, *_before(old, first))
     return replace(found, what=what, place=place, hint=hint, related=related, mended=True)
+
+
+def _right_with(first: Mended, others: Sequence[Mended]) -> str:
+    """What holds with a change of the source, and with which others."""
+    if first.idle is not None:  # it is no cause: that is where other code takes the work from
+        with_it = f"{first.says} at {first.place.line}"
+        return f"all is right where other code does the work of {first.idle}, as {with_it}"
+    more = dict.fromkeys(f"{other.says} at {other.place.line}" for other in others)
+    more.pop(f"{first.says} at {first.place.line}", None)  # either of two factors
+    return f"{first.says} all is right" + (f" (or: {'; or: '.join(more)})" if more else "")
 
 
 def _is_behind(found: Finding, change: Mended) -> bool:

@@ -13,6 +13,7 @@ from layoutprobe.checks import numerics
 from layoutprobe.gate.source_edits import SourceEdit
 from layoutprobe.manifest.model import KernelCase
 from layoutprobe.observe.work import Work
+from layoutprobe.place import SourceLine
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import Unlisted
 from layoutprobe.rewrites.known import parameters
@@ -29,7 +30,7 @@ class Held(Struct, frozen=True):
         edit: the change.
         unlisted: what goes wrong with it at others.
         longer: some wave has several times as much to do with it.
-        idle: what is loaded or stored in some line as it is, is there no more.
+        idle: a line of which loads or stores are executed as it is, and none with it; None where there is none.
         more: all waves together have more to do with it than in the kernel as it is.
         plainer: a XOR of the source, or a term of a constant, is none with it.
         of_both: it is of a function through which loads and stores of LDS both go, where these do not agree.
@@ -44,7 +45,7 @@ class Held(Struct, frozen=True):
     edit: SourceEdit
     unlisted: tuple[Unlisted, ...] = ()
     longer: bool = False
-    idle: bool = False
+    idle: SourceLine | None = None
     more: bool = False
     plainer: bool = False
     of_both: bool = False
@@ -95,7 +96,7 @@ class Held(Struct, frozen=True):
         both."""
         if (
             self.longer
-            or self.idle
+            or self.idle is not None
             or self.plainer
             or self.of_both
             or self.unread
@@ -103,10 +104,11 @@ class Held(Struct, frozen=True):
         ):
             return True
         extents = {value for size in case.sizes for value in size.values() if value > _SMALL}
-        return any(
-            int(number) in extents
-            for number in re.findall(r"(?<![\w.])\d{1,9}\b(?!\.)", self.edit.rewrite.text)
-        )
+        brought = Counter(_WHOLE.findall(self.edit.rewrite.text)) - Counter(_WHOLE.findall(self.old))
+        return any(int(number) in extents for number in brought)
+
+
+_WHOLE = re.compile(r"(?<![\w.])\d{1,9}\b(?!\.)")
 
 
 def of_text(edit: SourceEdit, text: str) -> Held:

@@ -382,7 +382,8 @@ class Mender:
         line = source.line_of(says.offset)
         column = says.offset - source.offset(line, 1) + 1
         place = Place(symbol, SourceLine(self._copies[0].named(held.edit.file), line, column))
-        return Mended(says.says, place, of_source=True, beyond="; ".join(one.says for one in held.unlisted))
+        beyond = "; ".join(one.says for one in held.unlisted)
+        return Mended(says.says, place, of_source=True, beyond=beyond, idle=held.idle)
 
     def fix(self, held: Held, finding: Finding) -> Fix:
         """A change as lines that are replaced."""

@@ -20,7 +20,8 @@ from typing import Any, NoReturn
 
 from layoutprobe.errors import UsageError
 from layoutprobe.manifest.model import Contract, Reference
-from layoutprobe.trace.reference_changes import MIXED, SEEN, mixed
+from layoutprobe.trace.reference_changes import SEEN, mixed
+from layoutprobe.trace.reference_rewrites import MIXED
 from layoutprobe.trace.subject import UndecidedError
 
 _NAME = "layoutprobe_reference"

@@ -75,6 +75,7 @@ class Mended(Struct, frozen=True):
         at_loop: that is the head of a loop.
         of_source: it is one of the source, and not of an instruction; every check holds with it.
         beyond: what goes wrong with it at sizes that are not listed; "" for nothing.
+        idle: a line of which no load or store is executed with it: other code does what that should.
     """
 
     says: str
@@ -82,6 +83,7 @@ class Mended(Struct, frozen=True):
     at_loop: bool = False
     of_source: bool = False
     beyond: str = ""
+    idle: SourceLine | None = None
 
 
 class AtSize:

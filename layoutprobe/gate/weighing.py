@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
+from itertools import chain
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,6 +14,7 @@ from layoutprobe.gate.build import Built
 from layoutprobe.gate.holding import MORE, Held
 from layoutprobe.gate.source_edits import SourceEdit
 from layoutprobe.gate.trying import Trials, as_built
+from layoutprobe.place import SourceLine
 
 
 def weighed(held: Held, text: str, trials: Trials, built: Built) -> Held:
@@ -28,9 +31,8 @@ def weighed(held: Held, text: str, trials: Trials, built: Built) -> Held:
     work = first.work_with(*as_built(built))
     if work is None:
         return held
-    idle = not first.unseen and leaves_out(
-        held.edit, text, Ran(first.runner.built, first.work.accesses), Ran(built, work.accesses)
-    )
+    usual = Ran(first.runner.built, first.work.accesses)
+    idle = None if first.unseen else left_out(held.edit, text, usual, Ran(built, work.accesses))
     whole = first.with_before(work, built.before)
     more = not first.unseen and whole.all > MORE * first.whole_work.all
     return replace(held, work=whole.all, longest=whole.longest, idle=idle, more=more)
@@ -48,22 +50,26 @@ class Ran(Struct, frozen=True):
     accesses: Collection[int]
 
     @property
-    def lines(self) -> frozenset[tuple[tuple[str, int], ...]]:
+    def lines(self) -> dict[Path, tuple[SourceLine, ...]]:
         """Lines of them, each with those through which it came into the kernel."""
         code, kernel = self.built.code, self.built.kernel
-        places = [place_of(code, kernel, pc) for pc in self.accesses]
-        paths = [
-            (place.source, *(call.source for call in place.inlined_at))
-            for place in places
-            if place.source is not None and not place.near
-        ]
-        return frozenset(tuple((one.file.rpartition("/")[2], one.line) for one in path) for path in paths)
+        found: dict[Path, tuple[SourceLine, ...]] = {}
+        for place in (place_of(code, kernel, pc) for pc in sorted(self.accesses)):
+            if place.source is not None and not place.near:
+                calls = (call.source for call in place.inlined_at if call.source is not None)
+                way = (place.source, *calls)
+                found[tuple((one.file.rpartition("/")[2], one.line) for one in way)] = way
+        return found
 
 
-def leaves_out(edit: SourceEdit, text: str, usual: Ran, changed: Ran) -> bool:
-    """Whether some line has loads or stores that are executed in the kernel as it is, and none of them with a change;
-    but for lines that are changed. Such a change has other code do what this should: a loop for what is left over,
-    the work of an unrolled one before it.
+Path = tuple[tuple[str, int], ...]
+"""Files and lines, the innermost first."""
+
+
+def left_out(edit: SourceEdit, text: str, usual: Ran, changed: Ran) -> SourceLine | None:
+    """A line that has loads or stores which are executed in the kernel as it is, and none of them with a change; but
+    for lines that are changed. Such a change has other code do what this should: a loop for what is left over, the
+    work of an unrolled one before it.
 
     Args:
         edit: the change.
@@ -77,5 +83,17 @@ def leaves_out(edit: SourceEdit, text: str, usual: Ran, changed: Ran) -> bool:
     def moved(file: str, line: int) -> tuple[str, int]:
         return file, line - more if file == name and line > last else line
 
-    before = {path for path in usual.lines if not any(f == name and first <= n <= last for f, n in path)}
-    return not before <= {tuple(moved(*line) for line in path) for path in changed.lines}
+    still = {tuple(moved(*line) for line in path) for path in changed.lines}
+    idle = [
+        way
+        for path, way in usual.lines.items()
+        if path not in still and not any(f == name and first <= n <= last for f, n in path)
+    ]
+    # A compiler may have taken the line from some that are still executed: the one that most of them have is not.
+    often = Counter(
+        line
+        for way in idle
+        for line in way
+        if (line.file.rpartition("/")[2], line.line) not in {*chain(*still)}
+    )
+    return next((replace(line, column=None) for line, _ in often.most_common(1)), None)

@@ -18,11 +18,13 @@ from numpy.typing import NDArray
 
 from layoutprobe.isa.edits_of_constants import LOG2E
 from layoutprobe.manifest.model import Reference
+from layoutprobe.numbers import element_type
 from layoutprobe.observe.floats import MOST, Computed, FloatRecorder
 from layoutprobe.place import Place
 from layoutprobe.trace.comparison import Comparison
 from layoutprobe.trace.places import where
-from layoutprobe.trace.reference_changes import NUMBER, Change, changes
+from layoutprobe.trace.reference_changes import Change, changes
+from layoutprobe.trace.reference_rewrites import NUMBER
 from layoutprobe.trace.references import recorded_for, reference_bound, reference_of, references
 from layoutprobe.trace.subject import RunSpec, RunStoppedError, Subject, UndecidedError
 
@@ -48,6 +50,8 @@ _BEHIND, _BEFORE = 2, 3
 """Steps behind the change, and before it, that are looked for in the kernel: what is farther is at another line."""
 _SCALES = (1.0, LOG2E)
 """What steps may be multiplied by: kernels take powers of 2 for those of e."""
+_TIED = 0.02
+"""Share of whole numbers that may be off by one: they lie at a tie of rounding."""
 _MOSTLY = 0.3
 """Share of a step's numbers that a line has: the largest of each row, and the like, are some of them, too."""
 
@@ -127,9 +131,21 @@ def _gives(subject: Subject, asked: Callable[..., Any], run: Comparison) -> bool
         except UndecidedError:
             return False
         beside = [c for c in references(subject) if c.spec == run.spec]
-        return isinstance(given, Mapping) and all(
-            _near(subject, c, given.get(c.name)) for c in (run, *beside)
+        return (
+            isinstance(given, Mapping)
+            and all(_near(subject, c, given.get(c.name)) for c in beside)
+            and _tells(given.get(run.name))
+            and _near(subject, run, given.get(run.name))
         )
+
+
+def _tells(given: object) -> bool:
+    """Whether it has two numbers: what is the same everywhere may come of anything."""
+    try:
+        wanted = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        return False
+    return wanted.size > 1 and bool((wanted != wanted.flat[0]).any())
 
 
 def _near(subject: Subject, c: Comparison, given: object) -> bool:
@@ -137,11 +153,26 @@ def _near(subject: Subject, c: Comparison, given: object) -> bool:
         wanted = np.asarray(given, np.float64)
     except (TypeError, ValueError):
         return False
-    if wanted.shape != c.observed.shape or wanted.size < 2 or not (wanted != wanted.flat[0]).any():
+    if wanted.shape != c.observed.shape:
         return False
     right = np.abs(c.observed - wanted) <= reference_bound(subject, c.name, wanted)
     right |= (c.observed == wanted) | (np.isnan(wanted) & np.isnan(c.observed))
+    for held in _held(wanted, c.dtype):
+        right |= c.observed == held
+        tied = ~right & (np.abs(c.observed - held) == 1)
+        right |= tied & (tied.mean() < _TIED)
     return bool(right[~c.undefined].all())
+
+
+def _held(values: Doubles, dtype: str) -> Iterator[Doubles]:
+    """What is left of whole numbers that the output's type cannot hold: the nearest one, or their low bits."""
+    kind = element_type(dtype)
+    if kind.is_float or not np.isfinite(values).all():
+        return
+    info = np.iinfo(kind.storage)
+    least, most = float(info.min), float(info.max)
+    yield np.clip(values, least, most)
+    yield (np.rint(values) - least) % (most - least + 1) + least
 
 
 # Where the kernel goes on

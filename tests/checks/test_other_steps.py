@@ -11,7 +11,8 @@ import pytest
 from checks.test_references import HEAD, Style, verdict
 from msgspec import Struct
 
-from layoutprobe.trace.reference_changes import EXCHANGED, LEFT_OUT, changes
+from layoutprobe.trace.reference_changes import changes
+from layoutprobe.trace.reference_rewrites import EXCHANGED, LEFT_OUT
 
 STEPS = Style(
     HEAD

@@ -235,6 +235,27 @@ def test_what_leaves_the_work_to_another_loop_is_doubted(
     assert "with `N` in place of `M` all is right" in found.what
 
 
+def test_a_line_whose_work_is_left_to_others_is_told(
+    folder: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """That the first loop does not go round mends it: what is wrong is in that loop, and not its head."""
+    text = KERNEL.replace(f"for (int k = 0; k < K; ++k) {WRONG}", HALVES)
+    (folder / "kernel/gemm.hip").write_text(text)
+    head = text.index("K / 2")
+
+    def rewrites(spot: Spot, kind: str) -> list[Rewrite]:
+        here = kind == "names" and spot.source.text == text
+        return [Rewrite(head, head + len("K / 2"), "K - K", kind)] if here else []
+
+    monkeypatch.setattr(source_edits, "rewrites", rewrites)
+    found = first(judged(folder))
+    line = text[: text.index("M + col")].count("\n") + 1
+    assert f"all is right where other code does the work of gemm.hip:{line}, as with" in found.what
+    assert found.place.source is not None
+    assert found.place.source.line == line
+
+
 def test_a_wrong_address_by_which_workgroups_meet_is_told(folder: Path) -> None:  # noqa: F811
     text = KERNEL.replace(WRONG, RIGHT).replace(STORED, STORED.replace("row *", "row % 16 *"))
     (folder / "kernel/gemm.hip").write_text(text)

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from msgspec.structs import replace
 
 from layoutprobe.gate.holding import Held, is_padding, likeliest, of_text
 from layoutprobe.gate.source_edits import SourceEdit
@@ -74,6 +75,12 @@ def test_what_is_doubted_is_told_where_there_is_nothing_else() -> None:
     assert leading(held("longer", 10, longer=True), held("right", 1000)) == ["right"]
     assert leading(held("of 48", 10), held("right", 1000)) == ["right"]
     assert leading(held("longer", 10, longer=True)) == ["longer"]
+
+
+def test_a_number_that_was_there_before_is_no_new_one() -> None:
+    there = replace(held("low & 48 : high", 10), old="high : low & 48")
+    assert not there.is_doubtful(CASE)
+    assert replace(there, old="high : low & 64").is_doubtful(CASE)
 
 
 def test_a_name_comes_before_its_number_in_one_statement() -> None:
