@@ -104,8 +104,10 @@ class _Bounded:
             code = compile(tree, str(self.contract.path), "exec")
 
         def function(*arguments: Any) -> Any:
-            exec(code, module.__dict__)
-            return getattr(module, self.contract.function)(*arguments)
+            with warnings.catch_warnings():  # nor about what only the changed one computes
+                warnings.simplefilter("ignore")
+                exec(code, module.__dict__)
+                return getattr(module, self.contract.function)(*arguments)
 
         return _Bounded(function, self.contract, min(self.seconds, _CHANGED))
 

@@ -113,7 +113,17 @@ class SourceEdits:
         sources = list(self.sources.values())
         steps = _STEP.findall(finding.what)
         lacking = _LACKING.search(finding.what)
-        spot = Spot(place.source, place.within, sources, scalars, self._axes, place.outer, self._told, steps)
+        spot = Spot(
+            place.source,
+            place.within,
+            sources,
+            scalars,
+            self._axes,
+            place.outer,
+            self._told,
+            steps,
+            finding.what,
+        )
         for kind in (kind for kind, one in KINDS.items() if far + one.first < _TOO_LATE):
             found = rewrites(spot, kind)
             if kind == "numbers":  # a statement has many; the one that an instruction has is beside it

@@ -190,6 +190,33 @@ def wrapped(spot: Spot) -> Iterator[Rewrite]:
                 yield replace(new, rank=0.1 * nth + 0.02 * at)
 
 
+def begun_alike(spot: Spot) -> Iterator[Rewrite]:
+    """`m0 + half * 8 + v` for `m0 + lane`: another sum of the file that begins with the same term."""
+    sums = _sums(spot.source)
+    for node in spot.tree.walk():
+        if node.kind == "sum":
+            own = spot.source.slice(spot.start(node), node.last)
+            begins = spot.source.slice(spot.start(node), node.parts[0].last)
+            for text, names in sums.get(begins, {}).items():
+                if text != own and known_here(spot, names):
+                    yield spot.replace(spot.start(node), node.last, text, "begun_alike")
+
+
+@lru_cache(maxsize=32)
+def _sums(source: Source) -> dict[str, dict[str, frozenset[str]]]:
+    """First term -> sums that begin with it, each with its names."""
+    found: dict[str, dict[str, frozenset[str]]] = {}
+    for tree in forest(source, 0, len(source.tokens)):
+        for node in tree.walk():
+            first = node.first + (source.tokens[node.first].text == "return")
+            if node.kind == "sum" and is_value(source, node) and first < node.parts[0].last:
+                text = source.slice(first, node.last)
+                found.setdefault(source.slice(first, node.parts[0].last), {})[text] = frozenset(
+                    free_words(text)
+                )
+    return found
+
+
 def like_a_sibling(spot: Spot) -> Iterator[Rewrite]:
     """`fmaxf(fabsf(a), fabsf(b))` for `fmaxf(fabsf(a), b)`: what is done with one, with another."""
     for node in spot.tree.walk():

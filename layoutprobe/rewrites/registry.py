@@ -54,12 +54,13 @@ from layoutprobe.rewrites.instructions import asm
 from layoutprobe.rewrites.kin import operators, ranges, reductions, types, words
 from layoutprobe.rewrites.lanes import lanes, parity
 from layoutprobe.rewrites.neutral import neutral
+from layoutprobe.rewrites.of_reference import of_reference
 from layoutprobe.rewrites.omitted import omitted
 from layoutprobe.rewrites.ones import ones, quotients
 from layoutprobe.rewrites.orders import orders
 from layoutprobe.rewrites.paired import ties
 from layoutprobe.rewrites.parts import parts
-from layoutprobe.rewrites.pool import joined, like_a_sibling, wrapped
+from layoutprobe.rewrites.pool import begun_alike, joined, like_a_sibling, wrapped
 from layoutprobe.rewrites.quantities import constants, distances, meant, numbers, powers, told, weights
 from layoutprobe.rewrites.renames import exchanges, mixed, names, scalars, whole_alike
 from layoutprobe.rewrites.schemes import scheme
@@ -150,6 +151,7 @@ KINDS: Mapping[str, Kind] = {
     "derived": Kind(derived, 3.0, 0.2),
     "looser": Kind(looser, 3.6, 0.2, most=12),
     "like_a_sibling": Kind(like_a_sibling, 2.8, 0.1),
+    "begun_alike": Kind(begun_alike, 2.9, 0.1, most=16),
     "reductions": Kind(reductions, 3.0, 0.1),
     "cleared": Kind(cleared, 2.8, 0.1),
     "ranges": Kind(ranges, 3.0, 0.1),
@@ -158,6 +160,7 @@ KINDS: Mapping[str, Kind] = {
     "unsigned": Kind(unsigned, 3.0, 0.2),
     "shifted": Kind(shifted, 2.8, 0.1),
     "overwritten": Kind(overwritten, 2.8, 0.1),
+    "of_reference": Kind(of_reference, 2.0, 0.1, at_once=True),
     "past": Kind(past, 3.8, 0.1, most=24),
     "guards": Kind(guards, 2.8, 0.1, most=24),
     "accompanied": Kind(accompanied, 3.2, 0.1, most=16),

@@ -66,6 +66,7 @@ class Spot(Struct, frozen=True, dict=True):
         outer: what a body of a macro knows where it is used.
         told: numbers of the kernel's launch and of pitches, which the source should know.
         steps: what a reference has and the kernel seems not to have: an operator and a number.
+        said: the finding's sentence.
     """
 
     source: Source
@@ -76,6 +77,7 @@ class Spot(Struct, frozen=True, dict=True):
     outer: Outer = ()
     told: Sequence[int] = ()
     steps: Sequence[str] = ()
+    said: str = ""
 
     def replace(self, first: int, last: int, text: str, kind: str) -> Rewrite:
         """A text in place of tokens first to last - 1."""

@@ -100,43 +100,55 @@ def steps_otherwise(subject: Subject, runs: Sequence[Comparison]) -> tuple[StepO
         return ()
     return tuple(
         StepOtherwise(
-            f"{runs[0].name} is what the reference gives {one.says} ({contract.path.name}:{one.line})",
+            f"{'' if fully else 'where it is wrong, '}{runs[0].name} is what the reference gives {one.says} "
+            f"({contract.path.name}:{one.line})",
             _goes_on(subject, reference, runs[-1], one),
             one.kind < NUMBER,
         )
-        for one in found
+        for one, fully in found
     )
 
 
 def _explaining(
     subject: Subject, reference: Changeable, runs: Sequence[Comparison], every: Iterator[Change]
-) -> Iterator[Change]:
+) -> Iterator[tuple[Change, bool]]:
+    """Changes that give all of an output; if none does, those that give what is wrong of it."""
     until = time.process_time() + _SECONDS
     first = sorted(runs, key=lambda run: not run.wrong.any())
-    kept, kind = 0, float(NUMBER)
+    kept, kind, partly = 0, float(NUMBER), list[Change]()
     for change in every:
         if time.process_time() > until or kept >= _KEPT or (kept and change.kind > kind):
-            return
+            break
         asked = reference.changed(change.tree, lambda value: value)
-        if all(_gives(subject, asked, run) for run in first):
+        gives = _ALL
+        for run in first:
+            gives = min(gives, _gives(subject, asked, run))
+            if not gives:
+                break
+        if gives == _ALL:
             kept, kind = kept + 1, change.kind
-            yield change
+            yield change, True
+        elif gives == _WRONG_ONES and change.kind < NUMBER and len(partly) < _KEPT:
+            partly.append(change)
+    if not kept:
+        yield from ((change, False) for change in partly)
 
 
-def _gives(subject: Subject, asked: Callable[..., Any], run: Comparison) -> bool:
-    """Whether the changed reference gives what was observed in a run, of all outputs."""
+_NOTHING, _WRONG_ONES, _ALL = range(3)
+"""What a changed reference gives of what was observed."""
+
+
+def _gives(subject: Subject, asked: Callable[..., Any], run: Comparison) -> int:
+    """What the changed reference gives of all outputs of a run."""
     with np.errstate(all="ignore"):
         try:
             given = asked(reference_of(recorded_for(subject, run.spec)), dict(subject.sizes))
         except UndecidedError:
-            return False
-        beside = [c for c in references(subject) if c.spec == run.spec]
-        return (
-            isinstance(given, Mapping)
-            and all(_near(subject, c, given.get(c.name)) for c in beside)
-            and _tells(given.get(run.name))
-            and _near(subject, run, given.get(run.name))
-        )
+            return _NOTHING
+        if not isinstance(given, Mapping) or not _tells(given.get(run.name)):
+            return _NOTHING
+        beside = [c for c in references(subject) if c.spec == run.spec and c.name != run.name]
+        return min(_near(subject, c, given.get(c.name)) for c in (run, *beside))
 
 
 def _tells(given: object) -> bool:
@@ -148,20 +160,28 @@ def _tells(given: object) -> bool:
     return wanted.size > 1 and bool((wanted != wanted.flat[0]).any())
 
 
-def _near(subject: Subject, c: Comparison, given: object) -> bool:
+def _near(subject: Subject, c: Comparison, given: object) -> int:
     try:
         wanted = np.asarray(given, np.float64)
     except (TypeError, ValueError):
-        return False
+        return _NOTHING
     if wanted.shape != c.observed.shape:
-        return False
+        return _NOTHING
     right = np.abs(c.observed - wanted) <= reference_bound(subject, c.name, wanted)
     right |= (c.observed == wanted) | (np.isnan(wanted) & np.isnan(c.observed))
     for held in _held(wanted, c.dtype):
         right |= c.observed == held
         tied = ~right & (np.abs(c.observed - held) == 1)
         right |= tied & (tied.mean() < _TIED)
-    return bool(right[~c.undefined].all())
+    right |= c.undefined
+    if right.all():
+        return _ALL
+    told = np.unique(wanted[c.wrong & right]).size
+    return _WRONG_ONES if right[c.wrong].all() and (told >= _TOLD or not c.wrong.any()) else _NOTHING
+
+
+_TOLD = 4
+"""Different numbers where an output is wrong, from which a change is told."""
 
 
 def _held(values: Doubles, dtype: str) -> Iterator[Doubles]:

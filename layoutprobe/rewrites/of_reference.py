@@ -1,0 +1,72 @@
+"""What a changed reference tells of a kernel: a function that is left out, or an expression of another form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from layoutprobe.rewrites.spot import Rewrite, Spot
+
+_WITHOUT = re.compile(r"what the reference gives without `(?:\w+\.)?(\w+)\(\.\.\.")
+_INSTEAD = re.compile(r"what the reference gives with `([^`]+)` in place of `([^`]+)`")
+"""Sentences of `trace/steps_otherwise.py`: the first form is that of the kernel."""
+_FUNCTIONS = {
+    "abs": ("fabsf", "abs", "fabs"),
+    "exp": ("__expf", "expf", "exp"),
+    "exp2": ("exp2f",),
+    "floor": ("floorf",),
+    "log": ("__logf", "logf", "log"),
+    "rint": ("rintf", "roundf", "rint"),
+    "round": ("rintf", "roundf", "rint"),
+    "sqrt": ("sqrtf", "sqrt"),
+    "tanh": ("tanhf", "tanh"),
+}
+"""Function of numpy -> the same in a kernel."""
+_JOINING = ("sum", "product", "call", "index", "assignment", "comparison", "choice", "group")
+_WORD = re.compile(r"[A-Za-z_]\w*|\d+\.?\d*|//|<<|>>|[<>=!]=|\S")
+_ASKED = re.compile(r"\w+\[['\"](\w+)['\"]\]")
+
+
+def of_reference(spot: Spot) -> Iterator[Rewrite]:
+    """`fabsf(x[i])` for `x[i]`, where the reference without `np.abs` gives what the kernel does, and `h / (H / HK)`
+    for `h % HK`, where it does with the one in place of the other."""
+    for name in _WITHOUT.findall(spot.said):
+        yield from _with_function(spot, _FUNCTIONS.get(name, ()))
+    for seen, meant in _INSTEAD.findall(spot.said):
+        yield from _in_form(spot, seen, meant)
+
+
+def _with_function(spot: Spot, names: tuple[str, ...]) -> Iterator[Rewrite]:
+    known = sorted(names, key=lambda name: f"{name}(" not in spot.source.text)
+    for name in known[:1]:
+        for node in spot.tree.walk():
+            for part in node.parts if node.kind in _JOINING else ():
+                text = spot.source.slice(spot.start(part), part.last)
+                if re.search(r"[A-Za-z_]", text) and not text.startswith(f"{name}("):
+                    yield spot.replace(spot.start(part), part.last, f"{name}({text})", "of_reference")
+
+
+def _in_form(spot: Spot, seen: str, meant: str) -> Iterator[Rewrite]:
+    """The form that is meant wherever the statement has the other one, whose names may be others."""
+    pattern, groups = "", dict[str, str]()
+    for word in _words(seen):
+        if re.match(r"[A-Za-z_]", word) and word not in spot.names and word not in spot.scalars:
+            pattern += rf"(?P={groups[word]})\s*" if word in groups else rf"(?P<n{len(groups)}>[\w.]+)\s*"
+            groups.setdefault(word, f"n{len(groups)}")
+        else:
+            pattern += (rf"\b{word}\b" if re.match(r"\w", word) else re.escape(word)) + r"\s*"
+    if len(_words(seen)) == len(groups):  # a name alone
+        return
+    start, end = (spot.source.tokens[i] for i in (spot.within.start, spot.within.stop - 1))
+    for found in re.finditer(pattern, spot.source.text[start.start : end.end]):
+        words = [found[groups[word]] if word in groups else word for word in _words(meant)]
+        text = re.sub(r"(?<=\() | (?=\))", "", " ".join(words))
+        at = start.start + found.start()
+        yield replace(Rewrite(at, at + len(found[0].rstrip()), text, "of_reference"), rank=-0.2)
+
+
+def _words(text: str) -> list[str]:
+    """Those of an expression of Python, as C has them."""
+    return [{"//": "/"}.get(word, word) for word in _WORD.findall(_ASKED.sub(r"\1", text))]
