@@ -121,7 +121,8 @@ def of_text(edit: SourceEdit, text: str) -> Held:
     start, source = edit.rewrite.start, Source(text)
     head = text[text.rfind("\n", 0, start) + 1 : start].lstrip()
     old, new = text[start : edit.rewrite.end], edit.rewrite.text
-    plainer = ("^" in old and "^" not in new) or is_padding(head, old, new)
+    calls = re.search(r"\w\(", new) is not None  # of what has one, perhaps
+    plainer = ("^" in old and "^" not in new and not calls) or is_padding(head, old, new)
     of_both = edit.finding.rule.id in _DISAGREE and _is_called_by_several(source, start)
     in_loop, one_more = head.startswith(("for", "while")), len(_numbers(new)) > len(_numbers(old))
     unread = _leaves_unread(source, start, old, new) or _leaves_unfilled(source, start, old)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
+from functools import cached_property
 from itertools import chain
 
 from msgspec import Struct
@@ -15,6 +16,7 @@ from layoutprobe.gate.holding import MORE, Held
 from layoutprobe.gate.source_edits import SourceEdit
 from layoutprobe.gate.trying import Trials, as_built
 from layoutprobe.place import SourceLine
+from layoutprobe.source.statements import Source
 
 
 def weighed(held: Held, text: str, trials: Trials, built: Built) -> Held:
@@ -38,7 +40,7 @@ def weighed(held: Held, text: str, trials: Trials, built: Built) -> Held:
     return replace(held, work=whole.all, longest=whole.longest, idle=idle, more=more)
 
 
-class Ran(Struct, frozen=True):
+class Ran(Struct, frozen=True, dict=True):
     """What a launch executed.
 
     Attributes:
@@ -48,6 +50,13 @@ class Ran(Struct, frozen=True):
 
     built: Built
     accesses: Collection[int]
+
+    @cached_property
+    def nowhere(self) -> int:
+        """How many of them have no line of their own: a compiler has made one of several."""
+        code, kernel = self.built.code, self.built.kernel
+        places = (place_of(code, kernel, pc) for pc in self.accesses)
+        return sum(place.near or place.source is None for place in places)
 
     @property
     def lines(self) -> dict[Path, tuple[SourceLine, ...]]:
@@ -62,6 +71,14 @@ class Ran(Struct, frozen=True):
         return found
 
 
+def _goes_along(source: Source, line: int, other: int) -> bool:
+    """Whether two lines are always executed together: they stand in the same block, and neither is in a branch."""
+    at, there = (source.token_at(source.offset(n, 1)) for n in (line, other))
+    heads = {source.tokens[source.around(i).start].text for i in (at, there)}
+    return source.block_around(at) == source.block_around(there) and heads.isdisjoint(_HEADS)
+
+
+_HEADS = ("if", "else", "for", "while", "do", "switch", "case", "default")
 Path = tuple[tuple[str, int], ...]
 """Files and lines, the innermost first."""
 
@@ -84,12 +101,17 @@ def left_out(edit: SourceEdit, text: str, usual: Ran, changed: Ran) -> SourceLin
         return file, line - more if file == name and line > last else line
 
     still = {tuple(moved(*line) for line in path) for path in changed.lines}
+    source, run = Source(text), {n for path in still for f, n in path[:1] if f == name}
     idle = [
         way
         for path, way in usual.lines.items()
-        if path not in still and not any(f == name and first <= n <= last for f, n in path)
+        if path not in still
+        and not any(f == name and first <= n <= last for f, n in path)
+        and not (path[0][0] == name and any(_goes_along(source, path[0][1], n) for n in run))
     ]
-    # A compiler may have taken the line from some that are still executed: the one that most of them have is not.
+    if len(idle) <= changed.nowhere - usual.nowhere:  # all may be executed, and have lost their lines
+        return None
+    # Some may have lost theirs all the same: the one that most of them have is idle.
     often = Counter(
         line
         for way in idle

@@ -34,6 +34,7 @@ def unlike(spot: Spot, one: Operand, other: Known) -> float:
     score -= _EXTENT_OF * _is_extent_of_what_follows(spot, one, other.text)
     score -= _PREFIX * _begins_alike(one.text, other.text)
     score -= _DIVMOD * _is_of_the_other_part(spot, one, other.text)
+    score -= _LIMIT * (_IS_LIMIT.fullmatch(other.text) is not None and _is_bound(spot, one))
     score -= _TOGETHER * (frozenset((one.text, other.text)) in _declared_together(spot.source))
     divides = spot.source.tokens[one.first - 1].text == "/" and one.first > 0
     score -= _MEAN * (divides and re.split(r"\.|->", other.text)[-1] in spot.scalars)
@@ -41,6 +42,20 @@ def unlike(spot: Spot, one: Operand, other: Known) -> float:
         score += -_IDLE if unused and _is_argument(spot, one) else 1.0
         score -= _NAMED * _is_hex_of_both(spot, one.text, other.text)
     return score
+
+
+def _is_bound(spot: Spot, one: Operand) -> bool:
+    """Whether a name is what something is compared with, or no more than."""
+    before, behind = spot.source.tokens[one.first - 1].text, spot.source.tokens[one.last : one.last + 1]
+    ends = bool(behind) and behind[0].text in (")", ";", "&&", ",")
+    return ends and (before in ("<", "<=", ">=", ">") or (before == "," and "min(" in spot.text(spot.tree)))
+
+
+_LIMIT = 2.4
+"""How much likelier a length is meant where something ends."""
+_IS_LIMIT = re.compile(
+    r"(?:\w*_)?(?:len|length|count|limit|valid|used|end|last|stop|n)|\w*(?:Len|Length|Count|End)"
+)
 
 
 def _made_alone_of(spot: Spot, one: str, other: str) -> float:

@@ -22,13 +22,9 @@ def neutral(spot: Spot) -> Iterator[Rewrite]:
     """`-INFINITY` for `0.f`, where the file has one, and the reverse; and `(n > 0 ? sum / n : 0)` for `sum / n`."""
     tokens, infinite = spot.source.tokens, _infinite(spot.source)
     for i in spot.within:
-        if (
-            infinite
-            and tokens[i].kind == "number"
-            and "." in tokens[i].text
-            and _ZERO.fullmatch(tokens[i].text)
-        ):
-            yield spot.replace(i, i + 1, infinite, "neutral")
+        if tokens[i].kind == "number" and "." in tokens[i].text and _ZERO.fullmatch(tokens[i].text):
+            new = spot.replace(i, i + 1, infinite or "-INFINITY", "neutral")
+            yield replace(new, rank=0.0 if infinite else 0.5)
     for node in spot.tree.walk():
         first = spot.start(node)
         text = spot.source.slice(first, node.last) if first < node.last else ""

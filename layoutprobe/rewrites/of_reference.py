@@ -45,7 +45,9 @@ def _with_function(spot: Spot, names: tuple[str, ...]) -> Iterator[Rewrite]:
             for part in node.parts if node.kind in _JOINING else ():
                 text = spot.source.slice(spot.start(part), part.last)
                 if re.search(r"[A-Za-z_]", text) and not text.startswith(f"{name}("):
-                    yield spot.replace(spot.start(part), part.last, f"{name}({text})", "of_reference")
+                    new = spot.replace(spot.start(part), part.last, f"{name}({text})", "of_reference")
+                    whole = spot.sorts(part) == {"integer"} and "[" not in text
+                    yield replace(new, rank=0.6 if whole or node.kind == "comparison" else 0.0)
 
 
 def _in_form(spot: Spot, seen: str, meant: str) -> Iterator[Rewrite]:

@@ -40,6 +40,7 @@ from layoutprobe.rewrites.exchanged import bound, crossed, stand_ins
 from layoutprobe.rewrites.families import enumerators, families
 from layoutprobe.rewrites.grouped import guarded, regrouped, transposed
 from layoutprobe.rewrites.guards import accompanied, guards, made_of
+from layoutprobe.rewrites.helpers import bare_objects, by_helper, oriented, uncalled, unrolled
 from layoutprobe.rewrites.idioms import (
     atomic,
     bounds,
@@ -161,6 +162,11 @@ KINDS: Mapping[str, Kind] = {
     "shifted": Kind(shifted, 2.8, 0.1),
     "overwritten": Kind(overwritten, 2.8, 0.1),
     "of_reference": Kind(of_reference, 2.0, 0.1, at_once=True),
+    "by_helper": Kind(by_helper, 2.6, 0.02, most=24),
+    "uncalled": Kind(uncalled, 2.4, 0.1),
+    "oriented": Kind(oriented, 2.4, 0.1),
+    "unrolled": Kind(unrolled, 2.9, 0.1),
+    "bare_objects": Kind(bare_objects, 2.4, 0.1),
     "past": Kind(past, 3.8, 0.1, most=24),
     "guards": Kind(guards, 2.8, 0.1, most=24),
     "accompanied": Kind(accompanied, 3.2, 0.1, most=16),

@@ -219,6 +219,8 @@ def rounding(spot: Spot) -> Iterator[Rewrite]:
     for node in spot.tree.walk():
         if node.kind == "shift" and len(node.parts) == 2 and spot.operator(node, 1) == ">>":
             yield from _rounded_shift(spot, node)
+        if node.kind == "sum" and len(node.parts) > 1:
+            yield from _one_too_many(spot, node)
         if node.kind == "product" and "real" not in spot.sorts(node):
             yield from _rounded_quotients(spot, node)
 
@@ -251,6 +253,20 @@ def _rounded_quotients(spot: Spot, node: Node) -> Iterator[Rewrite]:
             yield spot.replace(first, below.last, f"({whole} + {text} - 1) / {text}", "rounding")
             for name in _rounds_up(spot):
                 yield spot.replace(first, below.last, f"{name}({whole}, {text})", "rounding")
+
+
+def _one_too_many(spot: Spot, node: Node) -> Iterator[Rewrite]:
+    """`(n + s - 1) / s * s` for `n / s * s + s`, and `(n + s - 1) / s` for `n / s + 1`: what is whole is rounded up
+    once too often."""
+    one, other = node.parts[-2:]
+    signs = [spot.operator(one, n) for n in range(1, len(one.parts))] if one.kind == "product" else []
+    if spot.operator(node, len(node.parts) - 1) != "+" or signs[:1] != ["/"]:
+        return
+    above, below = spot.source.slice(spot.start(one), one.parts[0].last), spot.text(one.parts[1])
+    more = " * " + spot.text(one.parts[2]) if signs == ["/", "*"] else ""
+    if spot.text(other) == (below if more else "1"):
+        text = f"({above} + {below} - 1) / {below}{more}"
+        yield replace(spot.replace(spot.start(one), other.last, text, "rounding"), rank=-0.4)
 
 
 def _rounded_shift(spot: Spot, node: Node) -> Iterator[Rewrite]:

@@ -1,0 +1,165 @@
+"""What a file has for a purpose and a statement does without: a function of an index, a method that nobody calls, a
+sign that nothing is multiplied by."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import permutations
+
+from msgspec.structs import replace
+
+from layoutprobe.rewrites.shapes import stands_alone
+from layoutprobe.rewrites.spot import Rewrite, Spot
+from layoutprobe.source.statements import Source
+from layoutprobe.source.tree import Node
+
+_MOST = 24
+
+
+def by_helper(spot: Spot) -> Iterator[Rewrite]:
+    """`t[slot(row, k / 8)]` for `t[row * 64 + ((k / 8 ^ row) & 7) * 8]`, and the same behind a pointer: what stands
+    there is made of what a function takes that others use for it."""
+    known = [found for source in spot.others for found in _functions(source).items()]
+    for first, last in _indices(spot):
+        own = spot.source.slice(first, last)
+        parts = [one for one in _made_of(spot, first, last) if one != own]
+        nth = 0
+        for name, count in known:
+            if name in own or name == _function_name(spot):
+                continue
+            for given in permutations(parts, count):
+                text = f"{name}({', '.join(given)})"
+                yield replace(spot.replace(first, last, text, "by_helper"), rank=0.1 * nth)
+                nth += 1
+
+
+def _function_name(spot: Spot) -> str:
+    at = spot.function.start
+    return next((t.text for t in spot.source.tokens[max(at - _HEAD, 0) : at] if t.kind == "name"), "")
+
+
+_HEAD = 2
+
+
+def _indices(spot: Spot) -> Iterator[tuple[int, int]]:
+    """Whole indices, and what is added to a pointer."""
+    for node in spot.tree.walk():
+        if node.kind == "index" and len(node.parts) == 1:
+            yield node.parts[0].first, node.last - 1
+        if node.kind == "sum" and len(node.parts) > 1 and spot.sorts(node.parts[0]) == {"pointer"}:
+            yield node.parts[1].first, node.last
+
+
+def _made_of(spot: Spot, first: int, last: int) -> list[str]:
+    """Names and quotients of an index, those first that are joined by an operator that mixes bits."""
+    found = dict[str, None]()
+    for node in spot.tree.walk():
+        if first <= node.first and node.last <= last:
+            plain = node.kind == "leaf" and not node.parts
+            name = plain and spot.source.tokens[node.first].kind == "name"
+            quotient = node.kind == "product" and spot.operator(node, len(node.parts) - 1) in ("/", "%")
+            if (name and not spot.text(node).isupper()) or quotient:
+                found.setdefault(spot.text(node))
+    return list(found)[:_PARTS]
+
+
+_PARTS = 5
+
+
+@lru_cache(maxsize=32)
+def _functions(source: Source) -> dict[str, int]:
+    """Functions and macros whose value is a whole index somewhere, or is added to a pointer, and how many arguments
+    they take."""
+    found: dict[str, int] = {}
+    for name, opened in source.calls(range(len(source.tokens))):
+        close, count = source.partner.get(opened), len(source.parts(opened))
+        if close is None or opened < _HEAD or count not in (1, 2, 3):
+            continue
+        before, behind = source.tokens[opened - 2].text, source.tokens[close + 1 : close + 2]
+        whole = before == "[" and source.partner.get(opened - 2) == close + 1
+        added = before == "+" and bool(behind) and behind[0].text == ")"
+        swizzles = re.search(rf"\b{re.escape(name)}\([^;{{}}]*\)[^;]*\^", source.text) is not None
+        if whole or (added and swizzles):
+            found.setdefault(name, count)
+    return found
+
+
+def uncalled(spot: Spot) -> Iterator[Rewrite]:
+    """`tile.clear();` before a statement that uses `tile`, where nobody calls that method of its type."""
+    if not stands_alone(spot):
+        return
+    start = spot.source.tokens[spot.within.start].start
+    words = {spot.source.tokens[i].text for i in spot.within if spot.source.tokens[i].kind == "name"}
+    for source in spot.others:
+        for kind, method in _uncalled(source):
+            also = re.findall(rf"\busing\s+(\w+)\s*=\s*(?:\w+::)*{kind}\b", source.text)
+            kinds = "|".join((kind, *also))
+            for name in sorted(words):
+                if re.search(rf"\b(?:{kinds})(?:<[^;<>]*>)?\s*&?\s+&?{name}\b", spot.body):
+                    yield Rewrite(start, start, f"{name}.{method}(); ", "uncalled")
+
+
+@lru_cache(maxsize=32)
+def _uncalled(source: Source) -> tuple[tuple[str, str], ...]:
+    """Types of a file with a method that takes nothing, gives nothing, and is called nowhere."""
+    found = list[tuple[str, str]]()
+    for kind in re.finditer(r"\bstruct\s+(?:alignas\(\w+\)\s*)?(\w+)\s*(?:final\s*)?\{", source.text):
+        body = source.text[kind.end() :].partition("\n};")[0]
+        for method in re.findall(r"\bvoid\s+(\w+)\(\)\s*\{", body):
+            if len(re.findall(rf"\b{method}\(", source.text)) == 1:
+                found.append((kind[1], method))
+    return tuple(found)
+
+
+def oriented(spot: Spot) -> Iterator[Rewrite]:
+    """`{-sign * z.im, sign * z.re}` for `{z.im, -z.re}`: each part times a sign that the function does not ask."""
+    body = spot.source.slice(spot.function.start, spot.function.stop)
+    signs = [name for name in spot.names if _SIGN.fullmatch(name) and re.search(rf"\b{name}\b", body) is None]
+    for node in spot.tree.walk():
+        if node.kind == "braces" and len(node.parts) > 1:
+            for name in signs:
+                for times in (name, f"-{name}"):
+                    parts = ", ".join(_times(spot, part, times) for part in node.parts)
+                    yield spot.replace(node.first, node.last, f"{{{parts}}}", "oriented")
+
+
+def _times(spot: Spot, part: Node, factor: str) -> str:
+    text = spot.source.slice(spot.start(part), part.last)
+    if text.startswith("-") and part.kind != "sum":
+        text, factor = text[1:].lstrip(), factor[1:] if factor.startswith("-") else f"-{factor}"
+    return f"{factor} * ({text})" if part.kind in ("sum", "choice") else f"{factor} * {text}"
+
+
+_SIGN = re.compile(r"(?:\w*_)?(?:sign|sgn|dir|direction|inverse|sigma)", re.IGNORECASE)
+
+
+def unrolled(spot: Spot) -> Iterator[Rewrite]:
+    """`i += 2 * STEP` for `i += STEP`, in the head of a loop whose body does two or four passes at once."""
+    for piece in (*spot.pieces, spot.tree):
+        for node in piece.walk():
+            assigned = spot.assignment(node)
+            if assigned is None or assigned[0] not in ("+=", "-=") or assigned[2].last <= assigned[2].first:
+                continue
+            text = spot.text(assigned[2])
+            inner = f"({text})" if assigned[2].kind == "sum" else text
+            for times in (2, 4):
+                new = spot.replace(assigned[2].first, assigned[2].last, f"{times} * {inner}", "unrolled")
+                yield replace(new, rank=0.0 if "for" in _head(spot) else 0.6)
+
+
+def _head(spot: Spot) -> str:
+    """The word before the bracket that the statement stands in."""
+    opened = spot.source.parent[spot.within.start] if spot.within.start < len(spot.source.parent) else -1
+    return spot.source.tokens[opened - 1].text if opened > 0 else spot.source.tokens[spot.within.start].text
+
+
+def bare_objects(spot: Spot) -> Iterator[Rewrite]:
+    """`x[row]` for `x.base[row]`, where what x is has an index of its own."""
+    if "operator[]" not in "".join(source.text for source in spot.others):
+        return
+    tokens = spot.source.tokens
+    for i in range(spot.within.start + 1, spot.within.stop - 2):
+        if tokens[i].text in (".", "->") and tokens[i + 2].text == "[" and tokens[i - 1].kind == "name":
+            yield spot.replace(i - 1, i + 2, tokens[i - 1].text, "bare_objects")
