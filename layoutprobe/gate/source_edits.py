@@ -36,7 +36,7 @@ from layoutprobe.gate.nearness import (
 )
 from layoutprobe.gate.strides import numbers_told, scalars_for
 from layoutprobe.manifest.binding import bind
-from layoutprobe.manifest.model import KernelCase
+from layoutprobe.manifest.model import Expression, KernelCase
 from layoutprobe.place import Place, SourceLine
 from layoutprobe.report.finding import Finding
 from layoutprobe.rewrites.registry import KINDS, rewrites
@@ -112,7 +112,7 @@ class SourceEdits:
         far = place.far * _told(finding)
         sources = list(self.sources.values())
         steps = _STEP.findall(finding.what)
-        lacking = _LACKING.search(finding.what)
+        lacking = _lacking(finding.what, self._copy.case)
         spot = Spot(
             place.source,
             place.within,
@@ -138,7 +138,7 @@ class SourceEdits:
                 rank = far + rewrite.rank - order.get(kind, 0.0) + before * _BEFORE
                 if self._meant and self._is_meant(place.source, rewrite):
                     rank -= _SURE
-                if lacking and _adds(place.source, rewrite, lacking[1] or lacking[2]):
+                if any(_adds(place.source, rewrite, name) for name in lacking):
                     rank -= _SURE
                 yield SourceEdit(place.file, rewrite, rank, finding)
 
@@ -253,6 +253,23 @@ class SourceEdits:
                     yield Near(here.far + DEFINED + next(steps) * FARTHER / 4, file, there, body, 0)
 
 
+def _lacking(what: str, case: KernelCase) -> list[str]:
+    """Arguments that a finding says are missing; of a reference's number those that have it for their value."""
+    named = [one or other for one, other in _LACKING.findall(what)]
+    numbers = {float(one or other) for one, other in _NUMBER_LOST.findall(what)}
+    values = {
+        one.name: one.value.text if isinstance(one.value, Expression) else one.value
+        for one in case.arguments
+        if one.role == "scalar"
+    }
+    return named + [name for name, value in values.items() if _number(value) in numbers]
+
+
+def _number(value: float | str) -> float | None:
+    """Of what has no size in it."""
+    return float(value) if re.fullmatch(r"-?\d+(?:\.\d*)?", str(value)) else None
+
+
 def _adds(source: Source, rewrite: Rewrite, name: str) -> bool:
     """Whether a name stands once more behind a change."""
     before, behind = source.text[rewrite.start : rewrite.end], rewrite.text
@@ -267,6 +284,8 @@ _STEP = re.compile(r"without `([-+*/] [\w.]+(?: [-+*/] [\w.]+)*)`")
 """What a finding says of a step of the reference."""
 _LACKING = re.compile(r"added without (\w+)|\b(alpha|beta)(?: \* C)? is missing")
 """The factor that a finding says is missing; see `trace.gemm_faults`."""
+_NUMBER_LOST = re.compile(r"without `(?:[-+*/] (\d[\d.]*)|(\d[\d.]*) [-+*/])`")
+"""A number of the reference that the kernel computes without."""
 
 
 def _in_turn(found: Sequence[Rewrite], offset: int) -> list[Rewrite]:

@@ -21,6 +21,7 @@ def crossed(spot: Spot) -> Iterator[Rewrite]:
     yield from _transposed(spot)
     yield from _indices(spot)
     yield from _of_families(spot)
+    yield from _of_calls(spot)
     yield from _parts_of_lanes(spot)
     yield from _parts_of_quotients(spot)
     yield from _other_way(spot)
@@ -115,6 +116,18 @@ def _indices(spot: Spot) -> Iterator[Rewrite]:
     for a, b in sorted(pairs, key=lambda pair: pair[1].first - pair[0].first)[:_MOST]:
         text = spot.text(b) + between(spot.source, a.last, b.first) + spot.text(a)
         yield spot.replace(a.first, b.last, text, "crossed")
+
+
+def _of_calls(spot: Spot) -> Iterator[Rewrite]:
+    """`PUT(a, 0, 8) PUT(b, 8, 0)` for `PUT(b, 0, 8) PUT(a, 8, 0)`: arguments of two calls of the same function."""
+    calls = [(name, opened) for name, opened in spot.source.calls(spot.within)]
+    for (name, one), (other, two) in combinations(calls[:_MOST], 2):
+        mine, theirs = spot.source.parts(one), spot.source.parts(two)
+        if name != other or len(mine) != len(theirs) or two < spot.source.partner.get(one, two):
+            continue
+        for (a, b), (c, d) in zip(mine, theirs, strict=True):
+            if (text := spot.source.slice(c, d)) != (own := spot.source.slice(a, b)):
+                yield spot.replace(a, d, text + between(spot.source, b, c) + own, "crossed")
 
 
 def _of_families(spot: Spot) -> Iterator[Rewrite]:

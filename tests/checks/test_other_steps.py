@@ -11,6 +11,7 @@ import pytest
 from checks.test_references import HEAD, Style, verdict
 from msgspec import Struct
 
+from layoutprobe.gate.gate import check
 from layoutprobe.trace.reference_changes import changes
 from layoutprobe.trace.reference_rewrites import EXCHANGED, LEFT_OUT
 
@@ -163,3 +164,16 @@ def test_the_bits_of_another_type_are_told_at_the_conversion(tmp_path: Path) -> 
     assert "y is stored as f16, and is bf16 in the manifest" in first.what, first.what
     assert first.place.source is not None
     assert "_Float16 h" in (tmp_path / "kernel.hip").read_text().split("\n")[first.place.source.line - 1]
+
+
+def test_a_number_of_the_reference_is_told_by_the_argument_that_has_it(tmp_path: Path) -> None:
+    """Two, which the reference multiplies by, is alpha's value in the manifest."""
+    wrong = Style(
+        STEPS.source.replace("float v = c * alpha;", "float v = c;"),
+        STEPS.keys.replace("value = 0.75", "value = 2"),
+        STEPS.python.replace("0.75", "2"),
+    )
+    verdict(tmp_path, wrong)
+    (one,) = check(tmp_path / "layoutprobe.toml", allow_reference=True, edits=400).verdicts
+    assert "is what the reference gives without `* 2`" in one.findings[0].what
+    assert "alpha" in one.findings[0].what.partition("all is right")[0]

@@ -11,6 +11,7 @@ from layoutprobe.rewrites.registry import offered
 
 FILE = """\
 #define SLOT(r, c) ((r) * 4 + ((c) ^ ((r) >> 1 & 3)))
+#define PUT(v, r, c) y[(v) * 16 + (r) + (c)] = v;
 struct Complex { float re, im; };
 template <int N> struct Turn { static constexpr float sign = N; };
 template <int TILES>
@@ -59,6 +60,7 @@ __global__ void filed(const float* x, Strided s, float* y, const int* lens, int 
   for (int v = 0; v < 8; ++v)
     if (m0 + half * 8 + v < rows) y[v] = wave.of[1][v];
   struct Pair { float v; int i; } pair = lane < rows ? Pair{x[lane], lane} : Pair{-INFINITY, lane};
+  PUT(padded, 0, 16) PUT(whole, 16, 0);
   y[padded + whole] = pair.v;
 }
 """
@@ -76,6 +78,7 @@ __global__ void filed(const float* x, Strided s, float* y, const int* lens, int 
         ("rows / ch * ch + ch;", "(rows + ch - 1) / ch * ch;"),
         ("m = m0 + r;", "m = m0 + half * 8 + v;"),
         ("Pair{0.f, lane}", "Pair{-INFINITY, lane}"),
+        ("PUT(whole, 0, 16) PUT(padded, 16, 0)", "PUT(padded, 0, 16) PUT(whole, 16, 0)"),
     ],
 )
 def test_what_the_file_has_for_it_is_offered_early(wrong: str, right: str) -> None:
