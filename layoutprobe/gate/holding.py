@@ -196,7 +196,11 @@ def is_padding(head: str, old: str, new: str) -> bool:
     constant = re.match(
         r"#\s*define\b|(?:static |inline |const |__shared__ )*constexpr\b|static const\b|enum\b", head
     )
-    return constant is not None and re.fullmatch(r"\s*\+\s*\w+\s*", old) is not None and not new.strip()
+    if constant is None:
+        return False
+    # What follows a plus is the padding: a share of it may be none.
+    share = "+" in head and re.match(r"\s*[-/%&*]", new) is not None
+    return share or (re.fullmatch(r"\s*\+\s*\w+\s*", old) is not None and not new.strip())
 
 
 _OF_NUMBERS = ("steps", "told")

@@ -129,6 +129,23 @@ def head_of(here: Near) -> Iterator[Near]:
         yield Near(here.far + far, here.file, source, within, 0, here.outer, here.used)
 
 
+def returns_beside(here: Near) -> Iterator[Near]:
+    """Other ways out of the function of a `return`: a compiler makes one select of them, at one line."""
+    source = here.source
+    if here.used is not None or all(source.tokens[i].text != "return" for i in here.within):
+        return
+    others = (
+        i
+        for i in function_around(source, here.within.start)
+        if source.tokens[i].text == "return" and i not in here.within
+    )
+    for n, i in enumerate(islice(others, _RETURNS)):
+        yield Near(here.far + FARTHER + n * FARTHER / 4, here.file, source, source.around(i), 0)
+
+
+_RETURNS = 4
+
+
 def readers(here: Near) -> Iterator[Near]:
     """Statements that read the array which one that is told stores to: what is lost in it may be so there."""
     source, tokens = here.source, here.source.tokens

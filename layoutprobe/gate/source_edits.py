@@ -33,6 +33,7 @@ from layoutprobe.gate.nearness import (
     known_at,
     known_names,
     readers,
+    returns_beside,
 )
 from layoutprobe.gate.strides import numbers_told, scalars_for
 from layoutprobe.manifest.binding import bind
@@ -175,6 +176,7 @@ class SourceEdits:
             waiting.extend(inside(near))
             waiting.extend(readers(near))
             waiting.extend(head_of(near))
+            waiting.extend(returns_beside(near))
             waiting.extend(self._definitions(near))
         return list(nearest.values())
 

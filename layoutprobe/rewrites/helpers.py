@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from layoutprobe.rewrites.shapes import stands_alone
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.statements import Source
-from layoutprobe.source.tree import Node
+from layoutprobe.source.tree import Node, forest
 
 _MOST = 24
 
@@ -163,3 +163,113 @@ def bare_objects(spot: Spot) -> Iterator[Rewrite]:
     for i in range(spot.within.start + 1, spot.within.stop - 2):
         if tokens[i].text in (".", "->") and tokens[i + 2].text == "[" and tokens[i - 1].kind == "name":
             yield spot.replace(i - 1, i + 2, tokens[i - 1].text, "bare_objects")
+
+
+def by_name(spot: Spot) -> Iterator[Rewrite]:
+    """`id == pad` for `first + i == pad`: a name for a sum that is compared."""
+    near = sorted((one for one in spot.names.values() if one.sort == "integer"), key=lambda one: one.far)
+    names = [one.text for one in near if one.text not in spot.scalars and not one.text.isupper()]
+    for node in spot.tree.walk():
+        for part in node.parts if node.kind in ("comparison", "equality") else ():
+            if part.kind in ("sum", "product") and spot.sorts(part) <= {"integer", ""}:
+                own = spot.text(part)
+                for name in [one for one in names if "." not in one and not re.search(rf"\b{one}\b", own)][
+                    :_NEAR
+                ]:
+                    yield spot.replace(spot.start(part), part.last, name, "by_name")
+
+
+_NEAR = 6
+
+
+def own_stride(spot: Spot) -> Iterator[Rewrite]:
+    """`tile[row * PITCH + k]` for `tile[row * WIDTH + k]`: what other indices of the same array multiply by."""
+    for node in spot.tree.walk():
+        if node.kind != "index" or len(node.parts) != 1 or node.first < 1:
+            continue
+        array = spot.source.tokens[node.first - 1].text
+        known = _strides(spot.source).get(array, {})
+        for product in node.parts[0].walk():
+            factor = product.parts[-1] if product.kind == "product" else None
+            if factor is None or spot.operator(product, len(product.parts) - 1) != "*":
+                continue
+            for other in known:
+                if other != spot.text(factor) and other not in spot.text(product):
+                    yield spot.replace(factor.first, factor.last, other, "own_stride")
+
+
+@lru_cache(maxsize=32)
+def _strides(source: Source) -> dict[str, dict[str, None]]:
+    """Array -> what its indices multiply by."""
+    found: dict[str, dict[str, None]] = {}
+    for tree in forest(source, 0, len(source.tokens)):
+        for node in tree.walk():
+            if node.kind == "index" and len(node.parts) == 1 and node.first and node.parts[0].kind == "sum":
+                for product in node.parts[0].parts:
+                    if product.kind == "product":
+                        factor = product.parts[-1]
+                        text = source.slice(factor.first, factor.last)
+                        if source.tokens[factor.first - 1].text == "*" and re.fullmatch(r"\w+", text):
+                            found.setdefault(source.tokens[node.first - 1].text, {})[text] = None
+    return found
+
+
+def signed_elements(spot: Spot) -> Iterator[Rewrite]:
+    """`(signed char)x[i]` for `x[i]`, an element of an array of unsigned bytes; and the reverse."""
+    for node in spot.tree.walk():
+        if node.kind != "leaf" or not node.parts or node.parts[-1].kind != "index":
+            continue
+        first = spot.start(node)
+        name = re.escape(spot.source.tokens[first].text)
+        found = re.search(
+            rf"({_BYTES})\s*(?:const\s*)?[*&(]*\s*(?:__restrict__\s*)?{name}\b", spot.source.text
+        )
+        if found is not None and spot.source.tokens[first - 1].text != ")":
+            cast = "(signed char)" if found[1][0] == "u" else "(unsigned char)"
+            text = spot.source.slice(first, node.last)
+            yield spot.replace(first, node.last, f"{cast}{text}", "signed_elements")
+
+
+_BYTES = r"\b(?:unsigned char|uint8_t|u8|signed char|int8_t|i8|char)\b"
+
+
+def mirrored(spot: Spot) -> Iterator[Rewrite]:
+    """`left.count * right.count` for `right.count`, as the function takes two that are alike."""
+    for node in spot.tree.walk():
+        for part in node.parts if node.kind == "product" else ():
+            found = re.fullmatch(r"(\w+)(\.|->)(\w+)", spot.source.slice(spot.start(part), part.last))
+            if found is None or spot.operator(node, node.parts.index(part)) == "/":
+                continue
+            kind = re.search(rf"\b(\w+)\s*&?\s+&?{found[1]}\b", spot.source.slice(*_head_of(spot)))
+            others = (
+                re.findall(rf"\b{kind[1]}\s*&?\s+&?(\w+)\b", spot.source.slice(*_head_of(spot)))
+                if kind
+                else []
+            )
+            for other in others:
+                text = f"{other}{found[2]}{found[3]}"
+                if other not in (found[1], "operator") and text not in spot.text(node):
+                    yield spot.behind(part.last - 1, f" * {text}", "mirrored")
+
+
+def _head_of(spot: Spot) -> tuple[int, int]:
+    """The function's parameters."""
+    last = min(spot.function.start + _LONG_HEAD, len(spot.source.tokens) - 1)
+    return max(spot.function.start - _LONG_HEAD, 0), last
+
+
+_LONG_HEAD = 24
+
+
+def remainders_of(spot: Spot) -> Iterator[Rewrite]:
+    """`group * N + i % N` and `first + i % N` for `i % N`: which one of N, and not which of all."""
+    near = sorted((one for one in spot.names.values() if one.sort == "integer"), key=lambda one: one.far)
+    names = [one.text for one in near if one.text not in spot.scalars and re.fullmatch(r"[a-z]\w*", one.text)]
+    for node in spot.tree.walk():
+        if node.kind == "product" and len(node.parts) > 1 and spot.operator(node, len(node.parts) - 1) == "%":
+            below, own = spot.text(node.parts[-1]), spot.text(node)
+            for name in [one for one in names if not re.search(rf"\b{one}\b", own)][:_NEAR]:
+                first = spot.start(node)
+                own_text = spot.source.slice(first, node.last)
+                for text in (f"{name} * {below} + {own_text}", f"{name} + {own_text}"):
+                    yield spot.replace(first, node.last, text, "remainders_of")

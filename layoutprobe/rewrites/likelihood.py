@@ -34,6 +34,7 @@ def unlike(spot: Spot, one: Operand, other: Known) -> float:
     score -= _EXTENT_OF * _is_extent_of_what_follows(spot, one, other.text)
     score -= _PREFIX * _begins_alike(one.text, other.text)
     score -= _DIVMOD * _is_of_the_other_part(spot, one, other.text)
+    score -= _PITCH * _is_pitch_of_what_is_before(spot, one, other.text)
     score -= _LIMIT * (_IS_LIMIT.fullmatch(other.text) is not None and _is_bound(spot, one))
     score -= _TOGETHER * (frozenset((one.text, other.text)) in _declared_together(spot.source))
     divides = spot.source.tokens[one.first - 1].text == "/" and one.first > 0
@@ -42,6 +43,21 @@ def unlike(spot: Spot, one: Operand, other: Known) -> float:
         score += -_IDLE if unused and _is_argument(spot, one) else 1.0
         score -= _NAMED * _is_hex_of_both(spot, one.text, other.text)
     return score
+
+
+def _is_pitch_of_what_is_before(spot: Spot, one: Operand, other: str) -> bool:
+    """Whether a name is what a term is multiples of, for one that is added to it: ROWS in `first + ROWS`, where
+    `first = blockIdx.x * ROWS`."""
+    tokens = spot.source.tokens
+    if one.first < _TWO or tokens[one.first - 1].text != "+" or tokens[one.first - 2].kind != "name":
+        return False
+    term = re.escape(tokens[one.first - 2].text)
+    return re.search(rf"\b{term}\s*=[^;,=]*\*\s*{re.escape(other)}\s*[;,]", spot.body) is not None
+
+
+_TWO = 2
+_PITCH = 2.0
+"""How much likelier such a name is meant."""
 
 
 def _is_bound(spot: Spot, one: Operand) -> bool:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from layoutprobe.rewrites.spot import Rewrite, Spot
 
 _WITHOUT = re.compile(r"what the reference gives without `(?:\w+\.)?(\w+)\(\.\.\.")
+_TERM = re.compile(r"what the reference gives without `([-+*]) (?=[^`]*[A-Za-z])")
 _INSTEAD = re.compile(r"what the reference gives with `([^`]+)` in place of `([^`]+)`")
 """Sentences of `trace/steps_otherwise.py`: the first form is that of the kernel."""
 _FUNCTIONS = {
@@ -34,6 +35,8 @@ def of_reference(spot: Spot) -> Iterator[Rewrite]:
     for `h % HK`, where it does with the one in place of the other."""
     for name in _WITHOUT.findall(spot.said):
         yield from _with_function(spot, _FUNCTIONS.get(name, ()))
+    for sign in _TERM.findall(spot.said):
+        yield from _with_term(spot, sign)
     for seen, meant in _INSTEAD.findall(spot.said):
         yield from _in_form(spot, seen, meant)
 
@@ -48,6 +51,26 @@ def _with_function(spot: Spot, names: tuple[str, ...]) -> Iterator[Rewrite]:
                     new = spot.replace(spot.start(part), part.last, f"{name}({text})", "of_reference")
                     whole = spot.sorts(part) == {"integer"} and "[" not in text
                     yield replace(new, rank=0.6 if whole or node.kind == "comparison" else 0.0)
+
+
+def _with_term(spot: Spot, sign: str) -> Iterator[Rewrite]:
+    """What the function has a name for, behind a sum or a value: the reference has such a step."""
+    near = sorted((one for one in spot.names.values() if one.sort in _NUMBERS), key=lambda one: one.far)
+    for node in spot.tree.walk():
+        for part in node.parts if node.kind in ("group", "assignment", "product", "call") else ():
+            first, last = spot.start(part), part.last
+            own = spot.source.slice(first, last)
+            if part.kind not in ("sum", "product", "leaf") or (
+                part.kind == "leaf" and node.kind != "assignment"
+            ):
+                continue
+            for name in [one.text for one in near if one.text not in own][:_NEAREST]:
+                text = f"{own} {sign} {name}" if sign != "*" or part.kind != "sum" else f"({own}) * {name}"
+                yield replace(spot.replace(first, last, text, "of_reference"), rank=0.4)
+
+
+_NUMBERS = ("integer", "real")
+_NEAREST = 6
 
 
 def _in_form(spot: Spot, seen: str, meant: str) -> Iterator[Rewrite]:

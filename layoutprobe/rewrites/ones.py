@@ -20,6 +20,7 @@ _CLAMPS = ("min", "max", "fminf", "std::min", "__min", "imin")
 
 def ones(spot: Spot) -> Iterator[Rewrite]:
     """`n - 1 - i` for `n - i`, `min(i, n - 1)` for `min(i, n)`, `x[i - 1]` for `x[i]`; a bound one more or less."""
+    yield from _complements(spot)
     for node in spot.tree.walk():
         differs = node.kind == "sum" and len(node.parts) == _SIDES and spot.operator(node, 1) == "-"
         if node.kind == "sum" and spot.text(node.parts[-1]) == "1":  # `row + 1` for `row - 1`
@@ -31,11 +32,25 @@ def ones(spot: Spot) -> Iterator[Rewrite]:
         if differs and spot.source.tokens[node.parts[1].first].kind == "name":
             yield from (replace(one, rank=0.0) for one in _less(spot, node.parts[0], "+"))
         elif node.kind == "call" and _name(spot, node) in _CLAMPS:
-            yield from (replace(one, rank=-0.3) for part in node.parts for one in _less(spot, part, ""))
+            yield from (replace(one, rank=-0.5) for part in node.parts for one in _less(spot, part, ""))
         elif node.kind == "comparison" and len(node.parts) == _SIDES:
             yield from (replace(one, rank=0.6) for one in _less(spot, node.parts[1], "+"))
         elif node.kind == "index":
             yield from (replace(one, rank=0.9) for part in node.parts for one in _less(spot, part, "+"))
+
+
+def _complements(spot: Spot) -> Iterator[Rewrite]:
+    """`1 / (1 - p)` for `1 / p`, and `(1 - p) * x` for `p * x`; and the reverse."""
+    for node in spot.tree.walk():
+        if node.kind != "product":
+            continue
+        for part in node.parts:
+            text = spot.source.slice(spot.start(part), part.last)
+            if re.fullmatch(r"[A-Za-z_][\w.]*", text) and spot.sorts(part) == {"real"}:
+                new = spot.replace(spot.start(part), part.last, f"(1.0f - {text})", "ones")
+                yield replace(new, rank=0.3)
+            elif found := re.fullmatch(r"\(1(?:\.0*)?f? - ([\w.]+)\)", text):
+                yield spot.replace(spot.start(part), part.last, found[1], "ones")
 
 
 def _turned_round(spot: Spot, node: Node) -> Iterator[Rewrite]:

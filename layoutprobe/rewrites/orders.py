@@ -155,6 +155,8 @@ def _assigned(source: Source, within: range) -> set[str]:
     pieces = tree.parts if tree.kind == "list" else (tree,)
     heads = [piece.parts[0] for piece in pieces if piece.kind == "assignment" and piece.parts]
     found = {source.tokens[i].text for i in within if i in declared_in(source)}
+    if source.tokens[within.stop - 1].text == ")" and not heads:  # a call may change what it is given
+        found |= free_words(source.slice(within.start, within.stop))
     plain = [head for head in heads if declared_in(source).isdisjoint(range(head.first, head.last))]
     return found | {source.tokens[head.first].text for head in plain}
 

@@ -217,6 +217,35 @@ def _sums(source: Source) -> dict[str, dict[str, frozenset[str]]]:
     return found
 
 
+def ended_alike(spot: Spot) -> Iterator[Rewrite]:
+    """`first + row < rows` for `row < rows`, where an index is `begin + first + row`: the last terms of a sum."""
+    known = _ends(spot.source)
+    for node in spot.tree.walk():
+        for part in node.parts if node.kind in ("comparison", "index") else ():
+            own = spot.source.slice(spot.start(part), part.last)
+            for text, names in known.get(own, {}).items():
+                if known_here(spot, names) and text not in spot.text(node):
+                    new = spot.replace(spot.start(part), part.last, text, "ended_alike")
+                    yield replace(new, rank=0.0 if node.kind == "comparison" else 0.5)
+
+
+@lru_cache(maxsize=32)
+def _ends(source: Source) -> dict[str, dict[str, frozenset[str]]]:
+    """What sums of a file end with -> their ends that are longer, each with its names."""
+    found: dict[str, dict[str, frozenset[str]]] = {}
+    for tree in forest(source, 0, len(source.tokens)):
+        for node in tree.walk():
+            added = node.kind == "sum" and is_value(source, node)
+            if not added or any(source.tokens[part.first - 1].text == "-" for part in node.parts[1:]):
+                continue
+            ends = [source.slice(part.first + (source.tokens[part.first].text == "return"), node.last)
+                    for part in node.parts]  # fmt: skip
+            for nth, end in enumerate(ends):
+                for longer in ends[:nth]:
+                    found.setdefault(end, {})[longer] = frozenset(free_words(longer))
+    return found
+
+
 def like_a_sibling(spot: Spot) -> Iterator[Rewrite]:
     """`fmaxf(fabsf(a), fabsf(b))` for `fmaxf(fabsf(a), b)`: what is done with one, with another."""
     for node in spot.tree.walk():

@@ -40,7 +40,18 @@ from layoutprobe.rewrites.exchanged import bound, crossed, stand_ins
 from layoutprobe.rewrites.families import enumerators, families
 from layoutprobe.rewrites.grouped import guarded, regrouped, transposed
 from layoutprobe.rewrites.guards import accompanied, guards, made_of
-from layoutprobe.rewrites.helpers import bare_objects, by_helper, oriented, uncalled, unrolled
+from layoutprobe.rewrites.helpers import (
+    bare_objects,
+    by_helper,
+    by_name,
+    mirrored,
+    oriented,
+    own_stride,
+    remainders_of,
+    signed_elements,
+    uncalled,
+    unrolled,
+)
 from layoutprobe.rewrites.idioms import (
     atomic,
     bounds,
@@ -61,7 +72,7 @@ from layoutprobe.rewrites.ones import ones, quotients
 from layoutprobe.rewrites.orders import orders
 from layoutprobe.rewrites.paired import ties
 from layoutprobe.rewrites.parts import parts
-from layoutprobe.rewrites.pool import begun_alike, joined, like_a_sibling, wrapped
+from layoutprobe.rewrites.pool import begun_alike, ended_alike, joined, like_a_sibling, wrapped
 from layoutprobe.rewrites.quantities import constants, distances, meant, numbers, powers, told, weights
 from layoutprobe.rewrites.renames import exchanges, mixed, names, scalars, whole_alike
 from layoutprobe.rewrites.schemes import scheme
@@ -153,6 +164,12 @@ KINDS: Mapping[str, Kind] = {
     "looser": Kind(looser, 3.6, 0.2, most=12),
     "like_a_sibling": Kind(like_a_sibling, 2.8, 0.1),
     "begun_alike": Kind(begun_alike, 2.9, 0.1, most=16),
+    "ended_alike": Kind(ended_alike, 3.0, 0.05, most=24),
+    "by_name": Kind(by_name, 3.4, 0.1, most=16),
+    "own_stride": Kind(own_stride, 2.2, 0.2),
+    "signed_elements": Kind(signed_elements, 3.0, 0.1),
+    "mirrored": Kind(mirrored, 3.0, 0.1),
+    "remainders_of": Kind(remainders_of, 3.4, 0.1, most=12),
     "reductions": Kind(reductions, 3.0, 0.1),
     "cleared": Kind(cleared, 2.8, 0.1),
     "ranges": Kind(ranges, 3.0, 0.1),

@@ -29,6 +29,12 @@ struct Fft {
   static constexpr float sign = DIR;
   __device__ static Complex quarter(Complex z) { return {-sign * z.im, sign * z.re}; }
 };
+struct Part { float count, mean; };
+__device__ Part merged(const Part& one, const Part& two) {
+  Part found = {};
+  found.mean = one.count * two.count * one.mean;
+  return found;
+}
 __device__ float chain(const float* x, int from, int end, int step) {
   float one = 0.f, two = 0.f;
   int i = from;
@@ -38,7 +44,9 @@ __device__ float chain(const float* x, int from, int end, int step) {
   }
   return one + two;
 }
-__global__ void filed(const float* x, Strided s, float* y, const int* lens, int rows, int T, int ch) {
+__global__ void filed(const float* x, Strided s, float* y, const int* lens, int rows, int T, int ch,
+                      const unsigned char* bytes, Sums<1> pack) {
+  __shared__ float tiles[576];
   __shared__ float cells[256];
   using Wave = Sums<4>;
   const int lane = threadIdx.x % 32, half = lane / 16, r = lane % 16, c = half + 1;
@@ -62,6 +70,17 @@ __global__ void filed(const float* x, Strided s, float* y, const int* lens, int 
   struct Pair { float v; int i; } pair = lane < rows ? Pair{x[lane], lane} : Pair{-INFINITY, lane};
   PUT(padded, 0, 16) PUT(whole, 16, 0);
   y[padded + whole] = pair.v;
+  const float share = y[1], kept = 1.0f / (1.0f - share);
+  const int m = half * 2, first = c * 4;
+  int total = lens[lane % 3];
+  tiles[c * 36 + r] = 2;
+  tiles[r * 36 + c] = 1;
+  if (m0 + m < rows) tiles[bytes[3] + m0 + m] = kept;
+  if (m == len) total = 0;
+  total += (signed char)bytes[c];
+  y[m * 7 + lane % 7] = total;
+  fold(pack, c);
+  pack.of[0] = lens[0];
 }
 """
 
@@ -78,6 +97,14 @@ __global__ void filed(const float* x, Strided s, float* y, const int* lens, int 
         ("rows / ch * ch + ch;", "(rows + ch - 1) / ch * ch;"),
         ("m = m0 + r;", "m = m0 + half * 8 + v;"),
         ("Pair{0.f, lane}", "Pair{-INFINITY, lane}"),
+        ("tiles[r * 32 + c] = 1", "tiles[r * 36 + c] = 1"),
+        ("= one.count * one.mean", "= one.count * two.count * one.mean"),
+        ("total += bytes[c]", "total += (signed char)bytes[c]"),
+        ("y[lane % 7]", "y[m * 7 + lane % 7]"),
+        ("if (m < rows) tiles", "if (m0 + m < rows) tiles"),
+        ("if (first + 1 == len)", "if (m == len)"),
+        ("1.0f / share", "1.0f / (1.0f - share)"),
+        ("  pack.of[0] = lens[0];\n  fold(pack, c);", "  fold(pack, c);\n  pack.of[0] = lens[0];"),
         ("PUT(whole, 0, 16) PUT(padded, 16, 0)", "PUT(padded, 0, 16) PUT(whole, 16, 0)"),
     ],
 )
