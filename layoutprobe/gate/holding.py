@@ -31,6 +31,7 @@ class Held(Struct, frozen=True):
         unlisted: what goes wrong with it at others.
         longer: some wave has several times as much to do with it.
         idle: a line of which loads or stores are executed as it is, and none with it; None where there is none.
+        fewer: so many fewer are executed with it as that line has: it has not lost its name alone.
         more: all waves together have more to do with it than in the kernel as it is.
         plainer: a XOR of the source, or a term of a constant, is none with it.
         of_both: it is of a function through which loads and stores of LDS both go, where these do not agree.
@@ -46,6 +47,7 @@ class Held(Struct, frozen=True):
     unlisted: tuple[Unlisted, ...] = ()
     longer: bool = False
     idle: SourceLine | None = None
+    fewer: bool = False
     more: bool = False
     plainer: bool = False
     of_both: bool = False
@@ -62,6 +64,7 @@ class Held(Struct, frozen=True):
             self,
             longer=other.longer,
             idle=other.idle,
+            fewer=other.fewer,
             more=other.more,
             work=other.work,
             longest=other.longest,

@@ -383,7 +383,7 @@ class Mender:
         column = says.offset - source.offset(line, 1) + 1
         place = Place(symbol, SourceLine(self._copies[0].named(held.edit.file), line, column))
         beyond = "; ".join(one.says for one in held.unlisted)
-        return Mended(says.says, place, of_source=True, beyond=beyond, idle=held.idle)
+        return Mended(says.says, place, of_source=True, beyond=beyond, idle=held.idle if held.fewer else None)
 
     def fix(self, held: Held, finding: Finding) -> Fix:
         """A change as lines that are replaced."""

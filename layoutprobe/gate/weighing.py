@@ -33,11 +33,12 @@ def weighed(held: Held, text: str, trials: Trials, built: Built) -> Held:
     work = first.work_with(*as_built(built))
     if work is None:
         return held
-    usual = Ran(first.runner.built, first.work.accesses)
-    idle = None if first.unseen else left_out(held.edit, text, usual, Ran(built, work.accesses))
+    usual, changed = Ran(first.runner.built, first.work.accesses), Ran(built, work.accesses)
+    idle = None if first.unseen else left_out(held.edit, text, usual, changed)
+    fewer = idle is not None and len(usual.accesses) - len(changed.accesses) >= usual.often(idle)
     whole = first.with_before(work, built.before)
     more = not first.unseen and whole.all > MORE * first.whole_work.all
-    return replace(held, work=whole.all, longest=whole.longest, idle=idle, more=more)
+    return replace(held, work=whole.all, longest=whole.longest, idle=idle, fewer=fewer, more=more)
 
 
 class Ran(Struct, frozen=True, dict=True):
@@ -57,6 +58,16 @@ class Ran(Struct, frozen=True, dict=True):
         code, kernel = self.built.code, self.built.kernel
         places = (place_of(code, kernel, pc) for pc in self.accesses)
         return sum(place.near or place.source is None for place in places)
+
+    def often(self, line: SourceLine) -> int:
+        """How many of them a line has, or what it calls."""
+        code, kernel = self.built.code, self.built.kernel
+        places = [place_of(code, kernel, pc) for pc in self.accesses]
+        ways = ((place.source, *(call.source for call in place.inlined_at)) for place in places)
+        return sum(
+            any(one is not None and (one.file, one.line) == (line.file, line.line) for one in way)
+            for way in ways
+        )
 
     @property
     def lines(self) -> dict[Path, tuple[SourceLine, ...]]:

@@ -30,6 +30,10 @@ _REACHING = frozenset(
 )  # fmt: skip
 
 
+EVERYWHERE = ", wherever that stands"
+"""Ends what is said of a change at several places at once."""
+
+
 class Change(Struct, frozen=True):
     """One change of a reference.
 
@@ -85,7 +89,7 @@ def _alike(found: Sequence[_Found]) -> Iterator[tuple[float, str, _Pairs]]:
         groups.setdefault((kind, says), []).append((node, other))
     for (kind, says), pairs in groups.items():
         if len(pairs) > 1:
-            yield kind, f"{says}, wherever that stands", pairs
+            yield kind, says + EVERYWHERE, pairs
         yield from ((kind, says, (pair,)) for pair in pairs)
 
 

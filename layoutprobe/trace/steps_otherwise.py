@@ -23,7 +23,7 @@ from layoutprobe.observe.floats import MOST, Computed, FloatRecorder
 from layoutprobe.place import Place
 from layoutprobe.trace.comparison import Comparison
 from layoutprobe.trace.places import where
-from layoutprobe.trace.reference_changes import Change, changes
+from layoutprobe.trace.reference_changes import EVERYWHERE, Change, changes
 from layoutprobe.trace.reference_rewrites import NUMBER
 from layoutprobe.trace.references import recorded_for, reference_bound, reference_of, references
 from layoutprobe.trace.subject import RunSpec, RunStoppedError, Subject, UndecidedError
@@ -115,8 +115,10 @@ def _explaining(
     """Changes that give all of an output; if none does, those that give what is wrong of it."""
     until = time.process_time() + _SECONDS
     first = sorted(runs, key=lambda run: not run.wrong.any())
-    kept, kind, partly = 0, float(NUMBER), list[Change]()
+    kept, kind, partly, told = 0, float(NUMBER), list[Change](), set[str]()
     for change in every:
+        if change.says in told:  # at one place it does what it does at all of them
+            continue
         if time.process_time() > until or kept >= _KEPT or (kept and change.kind > kind):
             break
         asked = reference.changed(change.tree, lambda value: value)
@@ -127,6 +129,7 @@ def _explaining(
                 break
         if gives == _ALL:
             kept, kind = kept + 1, change.kind
+            told.add(change.says.removesuffix(EVERYWHERE))
             yield change, True
         elif gives == _WRONG_ONES and change.kind < NUMBER and len(partly) < _KEPT:
             partly.append(change)
