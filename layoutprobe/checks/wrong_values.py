@@ -300,7 +300,14 @@ def _undefined(subject: Subject, c: Comparison) -> _Cause:
             )
             return _Cause(NEVER_DEFINED, says, None, read)
     if not c.undefined.all():
-        says = f"the wrong elements were never given a defined value: {where_wrong(c.wrong)}"
+        lost = np.flatnonzero(c.undefined & c.wrong)
+        places = (
+            tuple(map(int, np.unravel_index(flat, c.wrong.shape)))
+            for flat in lost[:: max(lost.size // _ASKED, 1)]
+        )
+        stored = any(_stored_by(subject, c, at).pc is not None for at in places)
+        told = "were never given a defined value" if stored else "are never stored"
+        says = f"the wrong elements {told}: {where_wrong(c.wrong)}"
         return _Cause(NEVER_DEFINED, says, None, _store_beside(subject, c))
     if isinstance(contract, Gemm) and contract.c and not subject.plain().beta:
         reads = subject.run(replace(c.spec, observers=(LoadSiteRecorder,))).record(LoadSites).loads
@@ -311,6 +318,10 @@ def _undefined(subject: Subject, c: Comparison) -> _Cause:
         says = f"{contract.d} is read, and what it holds before the launch is undefined: is the result added to it?"
         return _Cause(NEVER_DEFINED, says, None, read)
     return _Cause(NEVER_DEFINED, "no element is ever given a defined value")
+
+
+_ASKED = 8
+"""Elements about which is asked who has stored them."""
 
 
 def _store_beside(subject: Subject, c: Comparison) -> Place | None:

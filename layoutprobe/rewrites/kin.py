@@ -183,6 +183,10 @@ def types(spot: Spot) -> Iterator[Rewrite]:
     """Another type of a sum: `T sum = 0` and `float sum = 0` for `int sum = 0`; of what is no whole number; and
     another real type that the file has, of a name that keeps a real number."""
     tokens, sums = spot.source.tokens, set(sums_of(spot))
+    if tokens[spot.within.start].text == "using" and _NARROW.search(spot.text(spot.tree)):
+        first = spot.within.start + len(("using", "T", "="))
+        for nth, text in enumerate(("int", "unsigned", "float")):
+            yield replace(spot.replace(first, spot.within.stop, text, "types"), rank=0.2 * nth)
     for piece in spot.pieces:
         assigned = spot.assignment(piece)
         name = assigned[1].last - 1 if assigned is not None else 0
@@ -212,6 +216,7 @@ def _reals_of(source: Source) -> frozenset[str]:
     return frozenset(token.text for token in source.tokens if token.text in _REALS)
 
 
+_NARROW = re.compile(r"=\s*(?:(?:un)?signed char|char|u?int(?:8|16)_t|(?:unsigned )?short)$")
 _REALS = ("double", "float", "_Float16", "__bf16")
 _KEEPS = ("=", "[", "{")
 """Behind a name that keeps something, or an array of it."""

@@ -71,7 +71,7 @@ def test_an_error_that_integers_hide_shows_on_normal_numbers(tmp_path: Path) -> 
 def test_an_element_without_a_value_is_wrong_whatever_its_bits(tmp_path: Path) -> None:
     edit = ("if (row < M && col < N) C[", "if (row < M && col < N && row != 3) C[")
     finding = only(direct(tmp_path, edits=(edit,), sizes=(RAGGED,))[NAME])
-    assert "the wrong elements were never given a defined value" in finding.what
+    assert "the wrong elements are never stored" in finding.what
     assert finding.observed.startswith("undefined; ")
     assert (str(finding.place.element), finding.count) == ("C[3][0]", 57)
 
