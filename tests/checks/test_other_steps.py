@@ -126,6 +126,58 @@ def test_changed_references_compute_what_their_sentences_say() -> None:
     assert {int(kind) for kind in kinds} >= {LEFT_OUT, EXCHANGED}
 
 
+HEADS = """
+import numpy as np
+def f(inputs, sizes):
+    n, H, K = sizes["N"], sizes["H"], sizes["K"]
+    out = np.zeros(n)
+    for i in range(n):
+        head = i // (H // K)
+        part = inputs["a"][head, :n]
+        out[i] += np.abs(part).max() + 0 * head if part[0] > 0 and i > 0 else 0
+    return {"y": np.cumsum(out).astype(np.int8)}
+"""
+ROWS = np.array([[2.0, -3, 1, 0, 9], [4.0, -5, 6, 1, -7]])
+SIZES = {"N": 4, "H": 4, "K": 2}
+"""By the reference: heads 0 0 1 1, so 0 + 3 + 6 + 6, summed up."""
+
+
+def _heads(says: str) -> list[list[int]]:
+    found: list[list[int]] = []
+    for change in changes(HEADS, "f", list(SIZES)):
+        if change.says == says:
+            names: dict[str, Any] = {"__layoutprobe_seen__": lambda value: value}
+            exec(compile(change.tree, "f.py", "exec"), names)
+            found.append(names["f"]({"a": ROWS}, SIZES)["y"].tolist())
+    return found
+
+
+@pytest.mark.parametrize(
+    ("says", "gives"),
+    [
+        ("with `i % K` in place of `i // (H // K)`", [0, 6, 9, 15]),
+        ("without the last pass of `range(n)`", [0, 3, 9, 9]),
+        ("without `i > 0` in `part[0] > 0 and i > 0`", [3, 6, 12, 18]),
+        ("with `inputs['a'][head, :]` in place of `inputs['a'][head, :n]`", [0, 9, 16, 23]),
+        ("without `np.abs(...)` in `np.abs(part).max()`, and no less than 0", [0, 2, 8, 14]),
+        ("with `np.abs(part).sum()` in place of `np.abs(part).max()`", [0, 6, 22, 38]),
+        ("with each one's sum of those before it: without itself in `np.cumsum(out)`", [0, 0, 3, 9]),
+        ("with `part[0] < 0` in place of `part[0] > 0`", [0, 0, 0, 0]),
+    ],
+)
+def test_indices_passes_and_tests_of_a_reference_are_changed(says: str, gives: list[int]) -> None:
+    assert gives in _heads(says), sorted({one.says for one in changes(HEADS, "f", list(SIZES))})
+
+
+def test_steps_that_stand_alike_are_changed_together() -> None:
+    """Both of k and v: either alone is another fault."""
+    text = HEADS.replace(
+        'inputs["a"][head, :n]', 'inputs["a"][i // (H // K), :n] + inputs["a"][i // (H // K), :n]'
+    )
+    says = [one.says for one in changes(text, "f", list(SIZES))]
+    assert "with `i % K` in place of `i // (H // K)`, wherever that stands" in says
+
+
 @pytest.mark.parametrize(
     "line", ["import os", "from pathlib import Path", "np.save('x', 1)", "open('x', 'w')"]
 )
