@@ -71,7 +71,7 @@ def in_turn(
     monkeypatch.setattr(source_edits, "numbers_told", lambda _: ())
     copy = SimpleNamespace(
         texts={FILE: text},
-        case=SimpleNamespace(sizes=()),
+        case=SimpleNamespace(sizes=(), arguments=()),
         original=SimpleNamespace(file=FILE),
         find=lambda _: FILE,
     )
