@@ -1,5 +1,5 @@
 """What a file has for a purpose and a statement does without: a function of an index, a method that nobody calls, a
-sign that nothing is multiplied by."""
+sign that nothing is multiplied by, the stride of an array, another one that is alike."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from layoutprobe.rewrites.shapes import stands_alone
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.statements import Source
 from layoutprobe.source.tree import Node, forest
-
-_MOST = 24
 
 
 def by_helper(spot: Spot) -> Iterator[Rewrite]:
@@ -53,7 +51,7 @@ def _indices(spot: Spot) -> Iterator[tuple[int, int]]:
 
 
 def _made_of(spot: Spot, first: int, last: int) -> list[str]:
-    """Names and quotients of an index, those first that are joined by an operator that mixes bits."""
+    """Names and quotients of an index, in its order; constants are no argument."""
     found = dict[str, None]()
     for node in spot.tree.walk():
         if first <= node.first and node.last <= last:
