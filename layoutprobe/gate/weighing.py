@@ -15,7 +15,7 @@ from layoutprobe.gate.build import Built
 from layoutprobe.gate.holding import MORE, Held
 from layoutprobe.gate.source_edits import SourceEdit
 from layoutprobe.gate.trying import Trials, as_built
-from layoutprobe.place import SourceLine
+from layoutprobe.place import Place, SourceLine
 from layoutprobe.source.statements import Source
 
 
@@ -53,33 +53,31 @@ class Ran(Struct, frozen=True, dict=True):
     accesses: Collection[int]
 
     @cached_property
+    def places(self) -> list[Place]:
+        """Of them, in the order of the code."""
+        return [place_of(self.built.code, self.built.kernel, pc) for pc in sorted(self.accesses)]
+
+    @property
     def nowhere(self) -> int:
         """How many of them have no line of their own: a compiler has made one of several."""
-        code, kernel = self.built.code, self.built.kernel
-        places = (place_of(code, kernel, pc) for pc in self.accesses)
-        return sum(place.near or place.source is None for place in places)
+        return sum(place.near or place.source is None for place in self.places)
 
     def often(self, line: SourceLine) -> int:
         """How many of them a line has, or what it calls."""
-        code, kernel = self.built.code, self.built.kernel
-        places = [place_of(code, kernel, pc) for pc in self.accesses]
-        ways = ((place.source, *(call.source for call in place.inlined_at)) for place in places)
-        return sum(
-            any(one is not None and (one.file, one.line) == (line.file, line.line) for one in way)
-            for way in ways
-        )
+        wanted = line.file, line.line
+        return sum(any((one.file, one.line) == wanted for one in _way(place)) for place in self.places)
 
     @property
     def lines(self) -> dict[Path, tuple[SourceLine, ...]]:
         """Lines of them, each with those through which it came into the kernel."""
-        code, kernel = self.built.code, self.built.kernel
-        found: dict[Path, tuple[SourceLine, ...]] = {}
-        for place in (place_of(code, kernel, pc) for pc in sorted(self.accesses)):
-            if place.source is not None and not place.near:
-                calls = (call.source for call in place.inlined_at if call.source is not None)
-                way = (place.source, *calls)
-                found[tuple((one.file.rpartition("/")[2], one.line) for one in way)] = way
-        return found
+        ways = (_way(place) for place in self.places if place.source is not None and not place.near)
+        return {tuple((one.file.rpartition("/")[2], one.line) for one in way): way for way in ways}
+
+
+def _way(place: Place) -> tuple[SourceLine, ...]:
+    """A line, and those through which it came into the kernel, as far as they are known."""
+    lines = (place.source, *(call.source for call in place.inlined_at))
+    return tuple(line for line in lines if line is not None)
 
 
 def _goes_along(source: Source, line: int, other: int) -> bool:

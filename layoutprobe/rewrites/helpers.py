@@ -10,8 +10,10 @@ from itertools import permutations
 
 from msgspec.structs import replace
 
+from layoutprobe.rewrites.schemes import index_functions
 from layoutprobe.rewrites.shapes import stands_alone
 from layoutprobe.rewrites.spot import Rewrite, Spot
+from layoutprobe.source.expressions import function_name
 from layoutprobe.source.statements import Source
 from layoutprobe.source.tree import Node, forest
 
@@ -19,26 +21,20 @@ from layoutprobe.source.tree import Node, forest
 def by_helper(spot: Spot) -> Iterator[Rewrite]:
     """`t[slot(row, k / 8)]` for `t[row * 64 + ((k / 8 ^ row) & 7) * 8]`, and the same behind a pointer: what stands
     there is made of what a function takes that others use for it."""
-    known = [found for source in spot.others for found in _functions(source).items()]
+    own_name = function_name(spot.source, spot.within.start)
+    known = dict[str, int]()
+    for name, count, _ in (one for source in spot.others for one in index_functions(source)):
+        if count in (1, 2, 3) and name != own_name:
+            known.setdefault(name, count)
     for first, last in _indices(spot):
         own = spot.source.slice(first, last)
         parts = [one for one in _made_of(spot, first, last) if one != own]
         nth = 0
-        for name, count in known:
-            if name in own or name == _function_name(spot):
-                continue
-            for given in permutations(parts, count):
+        for name, count in known.items():
+            for given in permutations(parts, count) if name not in own else ():
                 text = f"{name}({', '.join(given)})"
                 yield replace(spot.replace(first, last, text, "by_helper"), rank=0.1 * nth)
                 nth += 1
-
-
-def _function_name(spot: Spot) -> str:
-    at = spot.function.start
-    return next((t.text for t in spot.source.tokens[max(at - _HEAD, 0) : at] if t.kind == "name"), "")
-
-
-_HEAD = 2
 
 
 def _indices(spot: Spot) -> Iterator[tuple[int, int]]:
@@ -64,24 +60,6 @@ def _made_of(spot: Spot, first: int, last: int) -> list[str]:
 
 
 _PARTS = 5
-
-
-@lru_cache(maxsize=32)
-def _functions(source: Source) -> dict[str, int]:
-    """Functions and macros whose value is a whole index somewhere, or is added to a pointer, and how many arguments
-    they take."""
-    found: dict[str, int] = {}
-    for name, opened in source.calls(range(len(source.tokens))):
-        close, count = source.partner.get(opened), len(source.parts(opened))
-        if close is None or opened < _HEAD or count not in (1, 2, 3):
-            continue
-        before, behind = source.tokens[opened - 2].text, source.tokens[close + 1 : close + 2]
-        whole = before == "[" and source.partner.get(opened - 2) == close + 1
-        added = before == "+" and bool(behind) and behind[0].text == ")"
-        swizzles = re.search(rf"\b{re.escape(name)}\([^;{{}}]*\)[^;]*\^", source.text) is not None
-        if whole or (added and swizzles):
-            found.setdefault(name, count)
-    return found
 
 
 def uncalled(spot: Spot) -> Iterator[Rewrite]:
@@ -165,16 +143,23 @@ def bare_objects(spot: Spot) -> Iterator[Rewrite]:
 
 def by_name(spot: Spot) -> Iterator[Rewrite]:
     """`id == pad` for `first + i == pad`: a name for a sum that is compared."""
-    near = sorted((one for one in spot.names.values() if one.sort == "integer"), key=lambda one: one.far)
-    names = [one.text for one in near if one.text not in spot.scalars and not one.text.isupper()]
+    names = [one for one in _integers(spot) if not one.isupper() and "." not in one]
     for node in spot.tree.walk():
         for part in node.parts if node.kind in ("comparison", "equality") else ():
             if part.kind in ("sum", "product") and spot.sorts(part) <= {"integer", ""}:
                 own = spot.text(part)
-                for name in [one for one in names if "." not in one and not re.search(rf"\b{one}\b", own)][
-                    :_NEAR
-                ]:
+                for name in _not_in(own, names):
                     yield spot.replace(spot.start(part), part.last, name, "by_name")
+
+
+def _integers(spot: Spot) -> list[str]:
+    """Whole numbers that a statement knows, but for those that the kernel is given; the nearest first."""
+    return [one.text for one in spot.names.values() if one.sort == "integer" and one.text not in spot.scalars]
+
+
+def _not_in(text: str, names: list[str]) -> list[str]:
+    """The nearest of some names that an expression has not."""
+    return [one for one in names if not re.search(rf"\b{one}\b", text)][:_NEAR]
 
 
 _NEAR = 6
@@ -233,27 +218,23 @@ _BYTES = r"\b(?:unsigned char|uint8_t|u8|signed char|int8_t|i8|char)\b"
 
 def mirrored(spot: Spot) -> Iterator[Rewrite]:
     """`left.count * right.count` for `right.count`, as the function takes two that are alike."""
+    head = _head_of(spot)
     for node in spot.tree.walk():
         for part in node.parts if node.kind == "product" else ():
             found = re.fullmatch(r"(\w+)(\.|->)(\w+)", spot.source.slice(spot.start(part), part.last))
             if found is None or spot.operator(node, node.parts.index(part)) == "/":
                 continue
-            kind = re.search(rf"\b(\w+)\s*&?\s+&?{found[1]}\b", spot.source.slice(*_head_of(spot)))
-            others = (
-                re.findall(rf"\b{kind[1]}\s*&?\s+&?(\w+)\b", spot.source.slice(*_head_of(spot)))
-                if kind
-                else []
-            )
-            for other in others:
+            kind = re.search(rf"\b(\w+)\s*&?\s+&?{found[1]}\b", head)
+            for other in re.findall(rf"\b{kind[1]}\s*&?\s+&?(\w+)\b", head) if kind else ():
                 text = f"{other}{found[2]}{found[3]}"
                 if other not in (found[1], "operator") and text not in spot.text(node):
                     yield spot.behind(part.last - 1, f" * {text}", "mirrored")
 
 
-def _head_of(spot: Spot) -> tuple[int, int]:
-    """The function's parameters."""
+def _head_of(spot: Spot) -> str:
+    """The function's parameters, and what is around them."""
     last = min(spot.function.start + _LONG_HEAD, len(spot.source.tokens) - 1)
-    return max(spot.function.start - _LONG_HEAD, 0), last
+    return spot.source.slice(max(spot.function.start - _LONG_HEAD, 0), last)
 
 
 _LONG_HEAD = 24
@@ -261,12 +242,11 @@ _LONG_HEAD = 24
 
 def remainders_of(spot: Spot) -> Iterator[Rewrite]:
     """`group * N + i % N` and `first + i % N` for `i % N`: which one of N, and not which of all."""
-    near = sorted((one for one in spot.names.values() if one.sort == "integer"), key=lambda one: one.far)
-    names = [one.text for one in near if one.text not in spot.scalars and re.fullmatch(r"[a-z]\w*", one.text)]
+    names = [one for one in _integers(spot) if re.fullmatch(r"[a-z]\w*", one)]
     for node in spot.tree.walk():
         if node.kind == "product" and len(node.parts) > 1 and spot.operator(node, len(node.parts) - 1) == "%":
             below, own = spot.text(node.parts[-1]), spot.text(node)
-            for name in [one for one in names if not re.search(rf"\b{one}\b", own)][:_NEAR]:
+            for name in _not_in(own, names):
                 first = spot.start(node)
                 own_text = spot.source.slice(first, node.last)
                 for text in (f"{name} * {below} + {own_text}", f"{name} + {own_text}"):

@@ -55,7 +55,7 @@ def _with_function(spot: Spot, names: tuple[str, ...]) -> Iterator[Rewrite]:
 
 def _with_term(spot: Spot, sign: str) -> Iterator[Rewrite]:
     """What the function has a name for, behind a sum or a value: the reference has such a step."""
-    near = sorted((one for one in spot.names.values() if one.sort in _NUMBERS), key=lambda one: one.far)
+    near = [one.text for one in spot.names.values() if one.sort in _NUMBERS]  # the nearest first
     for node in spot.tree.walk():
         for part in node.parts if node.kind in ("group", "assignment", "product", "call") else ():
             first, last = spot.start(part), part.last
@@ -64,7 +64,7 @@ def _with_term(spot: Spot, sign: str) -> Iterator[Rewrite]:
                 part.kind == "leaf" and node.kind != "assignment"
             ):
                 continue
-            for name in [one.text for one in near if one.text not in own][:_NEAREST]:
+            for name in [one for one in near if one not in own][:_NEAREST]:
                 text = f"{own} {sign} {name}" if sign != "*" or part.kind != "sum" else f"({own}) * {name}"
                 yield replace(spot.replace(first, last, text, "of_reference"), rank=0.4)
 

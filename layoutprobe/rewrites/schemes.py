@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from msgspec.structs import replace
 
@@ -42,13 +43,30 @@ def _of_rows(spot: Spot) -> Iterator[Rewrite]:
 def _index_functions(sources: Sequence[Source]) -> dict[str, int]:
     """Name -> arguments of the functions whose value is a whole index somewhere."""
     found: dict[str, int] = {}
-    for source in sources:
-        for name, opened in source.calls(range(len(source.tokens))):
-            count = len(source.parts(opened))
-            whole = opened >= 2 and source.tokens[opened - 2].text == "[" and count in (2, 3)
-            if whole and source.partner[opened] + 1 == source.partner.get(opened - 2):
-                found.setdefault(name, count)
+    for name, count, whole in (one for source in sources for one in index_functions(source)):
+        if whole and count in (2, 3):
+            found.setdefault(name, count)
     return found
+
+
+@lru_cache(maxsize=32)
+def index_functions(source: Source) -> tuple[tuple[str, int, bool], ...]:
+    """Functions and macros that say where something lies, at each of their calls: the name, how many arguments there
+    are, and whether the value is a whole index there; else it mixes bits, and is added to a pointer."""
+    found = list[tuple[str, int, bool]]()
+    for name, opened in source.calls(range(len(source.tokens))):
+        close, before = source.partner.get(opened), source.tokens[max(opened - 2, 0)].text
+        if close is None:
+            continue
+        behind = source.tokens[close + 1].text if close + 1 < len(source.tokens) else ""
+        whole = before == "[" and source.partner.get(opened - 2) == close + 1
+        if whole or (before == "+" and behind == ")" and _mixes_bits(source, name)):
+            found.append((name, len(source.parts(opened)), whole))
+    return tuple(found)
+
+
+def _mixes_bits(source: Source, name: str) -> bool:
+    return re.search(rf"\b{re.escape(name)}\([^;{{}}]*\)[^;]*\^", source.text) is not None
 
 
 def _of_numbers(spot: Spot) -> Iterator[Rewrite]:

@@ -104,7 +104,7 @@ def product_beside(subject: Subject, contract: Gemm, recorded: Recorded) -> Comp
     if contract.split_k:
         observed, undefined = observed.sum(axis=0), np.asarray(undefined.any(axis=0))
     dtype = subject.binding.buffers[contract.d].dtype
-    expected = _held(product.value(), dtype) if product.steps else product.value()
+    expected = saturated(product.value(), dtype) if product.steps else product.value()
     stated = any(subject.case.argument(name).values is not None for name in (contract.a, contract.b))
     random = recorded.spec.inputs in ("normal", "scaled") and not stated
     computed = computed_in(subject)
@@ -167,7 +167,7 @@ def typed(subject: Subject, contract: Gemm, product: Product) -> Product:
     return replace(product, types=(first, second), taken_for=(read, read), extents=subject.sizes)
 
 
-def _held(values: Doubles, dtype: str) -> Doubles:
+def saturated(values: Doubles, dtype: str) -> Doubles:
     """What an output can hold: integers saturate."""
     kind = element_type(dtype)
     if kind.is_float:

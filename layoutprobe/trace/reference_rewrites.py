@@ -185,35 +185,23 @@ def _of_method(node: ast.Call, function: ast.Attribute) -> Changed:
                 other = _with_args(node, [ast.Attribute(ast.Name("np", ast.Load()), new, ast.Load())])
                 yield LEFT_OUT + 0.2, _instead(other, node), other
     inner = value if _is_method(node) else node.args[0] if node.args else None
-    if name in ("max", "sum", "mean", "min") and inner is not None:
-        other_name = {"max": "sum", "sum": "max"}.get(name)
-        if other_name is not None:
-            other = ast.Call(ast.Attribute(value, other_name, ast.Load()), node.args, node.keywords)
-            yield OTHERWISE, _instead(other, node), other
-        if (
-            name == "max"
-            and isinstance(inner, ast.Call)
-            and ast.unparse(inner.func).endswith("abs")
-            and inner.args
-        ):
-            bare = copy.deepcopy(node, {id(inner): inner.args[0]})
-            zero = ast.Call(
-                ast.Attribute(ast.Name("np", ast.Load()), "maximum", ast.Load()), [bare, ast.Constant(0)], []
-            )
-            yield (
-                LEFT_OUT,
-                f"without `{_around(inner, inner.args[0])}` in `{quoted(node)}`, and no less than 0",
-                zero,
-            )
-    if name == "cumsum" and inner is not None:
-        before = ast.BinOp(node, ast.Sub(), inner)
-        yield (
-            LEFT_OUT + 0.2,
-            f"with each one's sum of those before it: without itself in `{quoted(node)}`",
-            before,
-        )
+    if inner is None:
+        return
+    if name in _REDUCED:
+        other = ast.Call(ast.Attribute(value, _REDUCED[name], ast.Load()), node.args, node.keywords)
+        yield OTHERWISE, _instead(other, node), other
+    magnitude = isinstance(inner, ast.Call) and ast.unparse(inner.func).endswith("abs")
+    if name == "max" and magnitude and isinstance(inner, ast.Call) and inner.args:
+        bare = copy.deepcopy(node, {id(inner): inner.args[0]})
+        maximum = ast.Attribute(ast.Name("np", ast.Load()), "maximum", ast.Load())
+        says = f"without `{_around(inner, inner.args[0])}` in `{quoted(node)}`, and no less than 0"
+        yield LEFT_OUT, says, ast.Call(maximum, [bare, ast.Constant(0)], [])
+    if name == "cumsum":
+        says = f"with each one's sum of those before it: without itself in `{quoted(node)}`"
+        yield LEFT_OUT + 0.2, says, ast.BinOp(node, ast.Sub(), inner)
 
 
+_REDUCED = {"max": "sum", "sum": "max"}
 _OTHER_SIGN = {"int8": "uint8", "uint8": "int8", "int16": "uint16", "uint16": "int16", "int32": "uint32"}
 
 

@@ -23,6 +23,7 @@ from layoutprobe.observe.floats import MOST, Computed, FloatRecorder
 from layoutprobe.place import Place
 from layoutprobe.trace.comparison import Comparison
 from layoutprobe.trace.places import where
+from layoutprobe.trace.products import saturated
 from layoutprobe.trace.reference_changes import EVERYWHERE, Change, changes
 from layoutprobe.trace.reference_rewrites import NUMBER
 from layoutprobe.trace.references import recorded_for, reference_bound, reference_of, references
@@ -122,11 +123,7 @@ def _explaining(
         if time.process_time() > until or kept >= _KEPT or (kept and change.kind > kind):
             break
         asked = reference.changed(change.tree, lambda value: value)
-        gives = _ALL
-        for run in first:
-            gives = min(gives, _gives(subject, asked, run))
-            if not gives:
-                break
+        gives = _gives_in(subject, asked, first)
         if gives == _ALL:
             kept, kind = kept + 1, change.kind
             told.add(change.says.removesuffix(EVERYWHERE))
@@ -141,6 +138,16 @@ _NOTHING, _WRONG_ONES, _ALL = range(3)
 """What a changed reference gives of what was observed."""
 
 
+def _gives_in(subject: Subject, asked: Callable[..., Any], runs: Sequence[Comparison]) -> int:
+    """What it gives in all runs; after the first of which it gives nothing no other one is asked."""
+    least = _ALL
+    for run in runs:
+        least = min(least, _gives(subject, asked, run))
+        if least == _NOTHING:
+            break
+    return least
+
+
 def _gives(subject: Subject, asked: Callable[..., Any], run: Comparison) -> int:
     """What the changed reference gives of all outputs of a run."""
     with np.errstate(all="ignore"):
@@ -148,27 +155,28 @@ def _gives(subject: Subject, asked: Callable[..., Any], run: Comparison) -> int:
             given = asked(reference_of(recorded_for(subject, run.spec)), dict(subject.sizes))
         except UndecidedError:
             return _NOTHING
-        if not isinstance(given, Mapping) or not _tells(given.get(run.name)):
+        if not isinstance(given, Mapping) or not _tells(_numbers(given.get(run.name))):
             return _NOTHING
         beside = [c for c in references(subject) if c.spec == run.spec and c.name != run.name]
-        return min(_near(subject, c, given.get(c.name)) for c in (run, *beside))
+        return min(_near(subject, c, _numbers(given.get(c.name))) for c in (run, *beside))
 
 
-def _tells(given: object) -> bool:
+def _numbers(given: object) -> Doubles | None:
+    """An output as a reference gives it; None for what has no numbers."""
+    try:
+        return np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        return None
+
+
+def _tells(wanted: Doubles | None) -> bool:
     """Whether it has two numbers: what is the same everywhere may come of anything."""
-    try:
-        wanted = np.asarray(given, np.float64)
-    except (TypeError, ValueError):
-        return False
-    return wanted.size > 1 and bool((wanted != wanted.flat[0]).any())
+    return wanted is not None and wanted.size > 1 and bool((wanted != wanted.flat[0]).any())
 
 
-def _near(subject: Subject, c: Comparison, given: object) -> int:
-    try:
-        wanted = np.asarray(given, np.float64)
-    except (TypeError, ValueError):
-        return _NOTHING
-    if wanted.shape != c.observed.shape:
+def _near(subject: Subject, c: Comparison, wanted: Doubles | None) -> int:
+    """What of an output that is, by the numbers that it should have then."""
+    if wanted is None or wanted.shape != c.observed.shape:
         return _NOTHING
     right = np.abs(c.observed - wanted) <= reference_bound(subject, c.name, wanted)
     right |= (c.observed == wanted) | (np.isnan(wanted) & np.isnan(c.observed))
@@ -194,7 +202,7 @@ def _held(values: Doubles, dtype: str) -> Iterator[Doubles]:
         return
     info = np.iinfo(kind.storage)
     least, most = float(info.min), float(info.max)
-    yield np.clip(values, least, most)
+    yield saturated(values, dtype)
     yield (np.rint(values) - least) % (most - least + 1) + least
 
 
