@@ -42,7 +42,14 @@ _LONGER = 2.0
 _ROUNDS = 24
 """Of compilations, each without what the compiler refused in the one before: it tells of one error in an expression
 at a time. To be refused takes a tenth of a second, and what is in no program a quarter each."""
-_FLAGS = ("-ferror-limit=0", "-w", "-Wno-invalid-constexpr", "-fno-caret-diagnostics", "-fno-unroll-loops")
+_FLAGS = (
+    "-ferror-limit=0",
+    "-w",
+    "-Wno-invalid-constexpr",
+    "-Wno-c++11-narrowing",
+    "-fno-caret-diagnostics",
+    "-fno-unroll-loops",
+)
 """Loops stay loops: unrolled, a choice between changes stands there as often as one goes round, and compilers take
 ten times as long."""
 _SAID = re.compile(r"([^\s:]+):(\d+):\d+: (?:fatal )?(error|note): (.*)")

@@ -87,9 +87,11 @@ def test_changes_of_a_body_are_chosen_there() -> None:
     assert found.chosen == {1, 2}
     (body,) = [one.body for one in macros(found.text) if one.name == "STORE"]
     words = " ".join(token.text for token in body.tokens)
-    assert "lp_n == 1 ? __builtin_choose_expr ( lp_how < lp_t , decltype ( ( row <= M ) ) >" in words
+    assert (
+        "lp_variant ( ) == 1 ? __builtin_choose_expr ( lp_how < lp_t , decltype ( ( row <= M ) ) >" in words
+    )
     assert words.endswith("}")
-    number = next(n for n, line in enumerate(found.text.split("\n"), 1) if "lp_n == 1" in line)
+    number = next(n for n, line in enumerate(found.text.split("\n"), 1) if "lp_variant() == 1" in line)
     assert found.lines[number] == {1}
 
 

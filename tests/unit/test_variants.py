@@ -66,7 +66,7 @@ def test_a_statement_more_is_chosen_by_itself(at: str, text: str) -> None:
     assert (region.start, region.end, region.is_statement) == (start, start, True)
     new = combined(TEXT, {7: added, 8: change("n / 4", "n / 8")})
     assert new.chosen == {7, 8}
-    assert f"if (lp_n == 7) {{ {text} }}" in new.text
+    assert f"if (lp_variant() == 7) {{ {text} }}" in new.text
 
 
 def test_a_declaration_is_not_chosen_as_a_whole() -> None:
@@ -86,7 +86,7 @@ def test_changes_of_one_expression_are_chosen_together_and_each_has_a_line_of_it
         (at,) = (
             n
             for n, line in enumerate(lines, 1)
-            if f"lp_n=={number}?__builtin_choose_expr(lp_how<lp_t,decltype(({text}))>" in line
+            if f"lp_variant()=={number}?__builtin_choose_expr(lp_how<lp_t,decltype(({text}))>" in line
         )
         assert found.lines[at] == {number}
 
