@@ -72,8 +72,12 @@ class SourceCopy:
         finally:
             self._of(file).write_bytes(self.texts[file].encode())
 
-    def quick(self, flags: Sequence[str] = ()) -> Built:
-        """The copy compiled as it stands, for runs alone; `flags`: further ones.
+    def quick(self, flags: Sequence[str] = (), longer: int = 1) -> Built:
+        """The copy compiled as it stands, for runs alone.
+
+        Args:
+            flags: further ones.
+            longer: how many times as long as else it may take.
 
         Raises:
             LateError: it takes longer than it may.
@@ -81,7 +85,7 @@ class SourceCopy:
         """
         from layoutprobe.toolchain.process import within
 
-        with within(self.seconds):
+        with within(None if self.seconds is None else longer * self.seconds):
             return build(_with_flags(self.case, (_QUICK, *self.headers, *flags)), self._target)
 
     def precompiled(self, digest: str) -> tuple[str, ...]:

@@ -204,14 +204,17 @@ class Mender:
 
     def _programs(self, batches: Batches, pool: ThreadPoolExecutor) -> Iterator[Variants]:
         """Programs of many; others are compiled while one runs."""
-        size, begun = TOGETHER[0], deque[Future[list[Variants]]]()
+        size, most = TOGETHER
+        begun = deque[Future[list[Variants]]]()
         while True:
             while len(begun) < len(self._copies) and (batch := batches.following(size)):
                 begun.append(pool.submit(self._program, batch))
-                size = min(size * 2, TOGETHER[-1])
+                size = min(size * 2, most)
             if not begun:
                 return
             programs = begun.popleft().result()
+            if len(programs) > 1:  # so many of this kernel do not compile in time, or not to what can be run
+                size = most = max(most // 2, TOGETHER[0])
             if any(program.code > LARGE for program in programs):
                 size = max(size // 4, TOGETHER[0])
             yield from programs

@@ -39,6 +39,9 @@ _WORTH = 8
 """Changes that were left out with others, for which a program of their own is worth it."""
 _LONGER = 2.0
 """About how much longer it runs than one of them alone."""
+_LONGER_TO_COMPILE = 3
+"""How many times as long as one change it may take to compile: some seconds where nothing else is to do, and what is
+given up on a busy machine is compiled again in halves."""
 _ROUNDS = 24
 """Of compilations, each without what the compiler refused in the one before: it tells of one error in an expression
 at a time. To be refused takes a tenth of a second, and what is in no program a quarter each."""
@@ -162,7 +165,7 @@ class Variants:
                 with ExitStack() as held:
                     for file, one in texts.items():
                         held.enter_context(copy.holding(file, one.text))
-                    built = copy.quick(_FLAGS)
+                    built = copy.quick(_FLAGS, _LONGER_TO_COMPILE)
                 self.runs = self._is_known(built)
                 return built
             except ToolchainError as refused:
