@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.expressions import function_around, indent, line_start
-from layoutprobe.source.statements import Source
+from layoutprobe.source.whole import end_of, start_of
 
 BARRIER = "__syncthreads();"
 _LESSER = (
@@ -22,32 +22,14 @@ def moved(spot: Spot) -> Iterator[Rewrite]:
     for i in function_around(source, spot.within.start):
         if tokens[i].text != "__syncthreads" or not i + 4 < len(tokens) or tokens[i + 3].text != ";":
             continue
-        behind, blanks = _end_of(source, i + 4), indent(source, i)
+        behind, blanks = end_of(source, i + 4), indent(source, i)
         if behind is not None:
             text = f"{source.text[tokens[i + 4].start : tokens[behind].end]}\n{blanks}{BARRIER}"
             yield Rewrite(tokens[i].start, tokens[behind].end, text, "moved")
-        first = _start_of(source, i - 1)
+        first = start_of(source, i - 1)
         if first is not None:
             text = f"{BARRIER}\n{blanks}{source.text[tokens[first].start : tokens[i - 1].end]}"
             yield Rewrite(tokens[first].start, tokens[i + 3].end, text, "moved")
-
-
-def _end_of(source: Source, first: int) -> int | None:
-    """The last token of a statement, with the block that it has; None where none begins there."""
-    if source.tokens[first].text in ("}", "{"):
-        return None
-    stop = source.around(first).stop
-    return source.partner.get(stop) if stop < len(source.tokens) and source.is_block(stop) else stop
-
-
-def _start_of(source: Source, last: int) -> int | None:
-    """The first token of the statement that ends with a token; None where none does."""
-    if last <= 0 or source.tokens[last].text not in (";", "}"):
-        return None
-    if source.tokens[last].text == ";":
-        return source.around(last - 1).start
-    opened = source.partner.get(last)
-    return source.around(opened - 1).start if opened else None
 
 
 def barriers(spot: Spot) -> Iterator[Rewrite]:

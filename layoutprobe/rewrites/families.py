@@ -59,6 +59,25 @@ def switches(spot: Spot, own: list[Operand]) -> Iterator[dict[str, str]]:
         found = {was: now for was, now in found.items() if was != now}
         if found and all(now in spot.names for now in found.values()):
             yield found
+    yield from _affixed(spot, list(dict.fromkeys(texts)))
+
+
+def _affixed(spot: Spot, texts: Sequence[str]) -> Iterator[dict[str, str]]:
+    """Names that differ from others of their object by what they begin or end with: `g.oh` and `g.ow` for `g.h` and
+    `g.w`, of which both are known."""
+    found = dict[tuple[str, str, bool], dict[str, str]]()
+    for text in texts if len(texts) > 1 else ():
+        head, _, own = text.rpartition(".")
+        for name in spot.names:
+            its, _, last = name.rpartition(".")
+            if its != head or not 0 < abs(len(last) - len(own)) <= _SHORT:
+                continue
+            less, more = sorted((own, last), key=len)
+            if more.endswith(less):
+                found.setdefault((more.removesuffix(less), "", less == own), {})[text] = name
+            if more.startswith(less):
+                found.setdefault(("", more.removeprefix(less), less == own), {})[text] = name
+    yield from (names for names in found.values() if len(names) > 1)
 
 
 def _own_pairs(spot: Spot, texts: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from layoutprobe.rewrites.known import parameters
+from layoutprobe.rewrites.known import CONSTANT, parameters
 from layoutprobe.rewrites.renames import renamed
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.scope import Operand
@@ -15,23 +16,40 @@ from layoutprobe.source.tree import BINDING, JOINED, Node
 
 def transposed(spot: Spot) -> Iterator[Rewrite]:
     """`k * n + i` for `i * w + k`: the other of the two is counted in rows of another length."""
-    handed = parameters(spot.source, spot.function)
-    sizes = [name for name, one in spot.names.items() if one.sort == "integer" and name in handed]
+    told = _TOLD * ("transposed" in spot.said)
     for node in spot.tree.walk():
         plain = node.kind == "sum" and len(node.parts) == 2 and spot.operator(node, 1) == "+"
         for line, rest in (node.parts, node.parts[::-1]) if plain else ():
             if line.kind != "product" or len(line.parts) != 2 or spot.operator(line, 1) != "*":
                 continue
-            for row, pitch in (line.parts, line.parts[::-1]):
-                column = f"({spot.text(rest)})" if rest.kind == "sum" else spot.text(rest)
-                pitches = dict.fromkeys((spot.text(pitch), *sizes[:_PITCHES]))
-                first = spot.start(node)
-                for nth, size in enumerate(pitches):
-                    text = f"{column} * {size} + {spot.text(row)}"
-                    yield replace(spot.replace(first, node.last, text, "transposed"), rank=0.1 * nth)
+            for nth, (row, pitch) in enumerate((line.parts, line.parts[::-1])):
+                cast, bare = _CAST.match(spot.source.slice(spot.start(row), row.last)), spot.text(rest)
+                wide = cast[0] if cast else ""
+                column = f"({bare})" if rest.kind == "sum" else bare
+                pitches = dict.fromkeys((spot.text(pitch), *_pitches(spot)))
+                for late, size in enumerate(pitches):
+                    own = spot.source.slice(spot.start(row), row.last).removeprefix(wide)
+                    new = spot.replace(
+                        spot.start(node), node.last, f"{wide}{column} * {size} + {own}", "transposed"
+                    )
+                    yield replace(new, rank=0.1 * late + 0.3 * nth - told)
 
 
-_PITCHES = 8
+_CAST = re.compile(r"\((?:size_t|long|long long|u?int64_t|ptrdiff_t)\)\s*")
+_TOLD = 1.6
+"""How much likelier it is where a finding says so."""
+_PITCHES = 10
+
+
+def _pitches(spot: Spot) -> list[str]:
+    """What rows may be long by: what the function is given, members of that, constants; those near first."""
+    handed = parameters(spot.source, spot.function)
+    sizes = [
+        name
+        for name, one in spot.names.items()
+        if one.sort == "integer" and (re.split(r"\.|->", name)[0] in handed or CONSTANT.fullmatch(name))
+    ]
+    return sizes[:_PITCHES]
 
 
 def regrouped(spot: Spot) -> Iterator[Rewrite]:
@@ -51,6 +69,24 @@ def regrouped(spot: Spot) -> Iterator[Rewrite]:
 
 
 _MOST_OPERANDS, _LARGEST = 12, 5
+
+
+def spread(spot: Spot) -> Iterator[Rewrite]:
+    """`((i + r) * stride + k) * PITCH` for `(i + r + k) * stride * PITCH`: a term that a factor has taken in; and the
+    reverse."""
+    for node in spot.tree.walk():
+        inner = node.parts[0].parts[0] if node.kind == "product" and node.parts[0].kind == "group" else None
+        if inner is None or inner.kind != "sum" or spot.operator(node, 1) != "*":
+            continue
+        factor, term = spot.text(node.parts[1]), inner.parts[-1]
+        sign = spot.operator(inner, len(inner.parts) - 1)
+        rest = spot.source.slice(inner.first, term.first - 1).rstrip()
+        many = len(inner.parts) > len(("term", "other"))
+        head = f"({rest})" if many else rest
+        behind = spot.source.slice(node.parts[1].last, node.last)
+        whole = f"{head} * {factor} {sign} {spot.text(term)}"
+        text = f"({whole}){' ' * bool(behind)}{behind}"
+        yield spot.replace(spot.start(node), node.last, text, "spread")
 
 
 def _flat(spot: Spot) -> Iterator[Node]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import pairwise, permutations
 
 from msgspec.structs import replace
@@ -35,6 +36,41 @@ def guards(spot: Spot) -> Iterator[Rewrite]:
 
 
 _SIDES = 2
+
+
+def extents(spot: Spot) -> Iterator[Rewrite]:
+    """`t < ROWS` for `t < COLS` before `scale[t]`, where `scale` has ROWS elements: what is indexed says how far."""
+    known = _extents_in(spot.source.text)
+    stop = min(spot.within.stop + _GUARDED, spot.function.stop)
+    below = spot.source.slice(spot.within.start, max(stop, spot.within.stop))
+    for node in spot.tree.walk():
+        if (
+            node.kind != "comparison"
+            or len(node.parts) != _SIDES
+            or spot.operator(node, 1) not in ("<", ">=")
+        ):
+            continue
+        index, bound = (
+            re.escape(spot.source.slice(spot.start(node.parts[0]), node.parts[0].last)),
+            node.parts[1],
+        )
+        arrays = re.findall(rf"\b(\w+)\s*\[\s*{index}\s*\]", below)
+        sizes = [size for name in dict.fromkeys(arrays) for size in known.get(name, ())]
+        for size in dict.fromkeys(sizes):
+            if size != spot.text(bound) and free_words(size) <= spot.heads | {*spot.names}:
+                yield spot.replace(bound.first, bound.last, size, "extents")
+
+
+@lru_cache(maxsize=32)
+def _extents_in(text: str) -> dict[str, list[str]]:
+    """Names of arrays, and the first extents that they are declared with."""
+    found: dict[str, list[str]] = {}
+    for name, size in _ARRAY.findall(text):
+        found.setdefault(name, []).append(size.strip())
+    return found
+
+
+_ARRAY = re.compile(r"\b[A-Za-z_]\w*[ \t*]+([A-Za-z_]\w*)[ \t]*\[([^\[\]\n=;]{1,60})\][^;\n=(]{0,60};")
 
 
 def _of_index(spot: Spot, node: Node) -> Iterator[Rewrite]:

@@ -36,6 +36,28 @@ def conversions(spot: Spot) -> Iterator[Rewrite]:
             yield replace(spot.replace(first, node.last, text, "conversions"), rank=0.4)
 
 
+def rounded(spot: Spot) -> Iterator[Rewrite]:
+    """`(int)rintf(y)` for `(int)(y + 0.5f)`, which rounds what is negative the wrong way; `floorf` and the others."""
+    for node in spot.tree.walk():
+        first, text = spot.start(node), spot.text(node)
+        half = re.fullmatch(r"\(?(.+?)\s*\+\s*0?\.5f?\)?", text, re.DOTALL)
+        if half is not None and node.kind in ("sum", "group") and text.count("(") == text.count(")"):
+            yield spot.replace(first, node.last, f"rintf({half[1].strip()})", "rounded")
+
+
+def given_back(spot: Spot) -> Iterator[Rewrite]:
+    """`return __shfl(v, 0);` for `return v;` behind exchanges between lanes: one lane has the whole."""
+    tokens, here = spot.source.tokens, spot.within
+    names = spot.source.slice(here.start + 1, here.stop)
+    exchanges = re.search(r"\b(__shfl\w*?)(?:_xor|_down|_up)(_sync)?\s*\(", spot.body)
+    if tokens[here.start].text != "return" or exchanges is None or not re.fullmatch(r"[A-Za-z_]\w*", names):
+        return
+    mask = re.search(r"__shfl\w*_sync\s*\(\s*([^,]+),", spot.body)
+    asked = f"{mask[1]}, " if mask and exchanges[2] else ""
+    call = f"{exchanges[1]}{exchanges[2] or ''}({asked}{names}, 0)"
+    yield spot.replace(here.start + 1, here.stop, call, "given_back")
+
+
 def _made_wide(spot: Spot) -> Iterator[Rewrite]:
     """`(int64_t)a * b` for `a * b`, where what it is given to has 64 bits: it is made in the type of its operands."""
     assigned = spot.assignment(spot.tree)

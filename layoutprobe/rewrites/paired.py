@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -123,3 +124,44 @@ def _differ(one: Sequence[Token], other: Sequence[Token]) -> dict[str, str]:
         if not words or found.setdefault(mine.text, theirs.text) != theirs.text:
             return {}
     return found if len(found) <= _MOST_WORDS else {}
+
+
+def interleaved(spot: Spot) -> Iterator[Rewrite]:
+    """`x[2 * i], x[2 * i + 1]` for `x[i], x[i + HALF]`, and the reverse: neighbours and halves, in this statement and
+    the next one."""
+    near = range(spot.within.start, min(spot.within.stop + len(spot.within) + _BESIDE, spot.function.stop))
+    text, start = spot.source.slice(near.start, near.stop), spot.source.tokens[near.start].start
+    found = list(_INDEX.finditer(text))
+    for one, other in pairwise(found):
+        if one[1].rpartition("[")[0] != other[1].rpartition("[")[0]:
+            continue
+        for first, second in _as_pairs(spot, one[2].strip(), other[2].strip()):
+            middle = text[one.end(2) : other.start(2)]
+            new = Rewrite(
+                start + one.start(2), start + other.end(2), f"{first}{middle}{second}", "interleaved"
+            )
+            yield new
+
+
+_INDEX = re.compile(r"(\b[\w.>-]*\w(?:\[[^\[\]]*\])?\[)([^\[\]]+)\]")
+_BESIDE = 4
+
+
+def _as_pairs(spot: Spot, one: str, other: str) -> Iterator[tuple[str, str]]:
+    """Two indices as neighbours for halves, or as halves for neighbours."""
+    name = re.escape(one)
+    if re.fullmatch(rf"{name} \+ [\w.:]+(?: / 2)?", other) and re.fullmatch(r"[\w.]+", one):
+        yield f"2 * {one}", f"2 * {one} + 1"
+    twice = re.fullmatch(r"2 \* ([\w.]+)|([\w.]+) \* 2", one)
+    if twice is not None and other == f"{one} + 1":
+        own = twice[1] or twice[2]
+        bounds = re.findall(rf"\b{re.escape(own)} < ([^;&|)?]+?)\s*[;&|)?]", spot.body)
+        halves = [
+            name for name, known in spot.names.items() if known.sort == "integer" and _HALF.search(name)
+        ]
+        sizes = dict.fromkeys((*bounds, *halves[:_MOST], *(n for n in spot.names if _LANES.fullmatch(n))))
+        yield from ((own, f"{own} + {size}") for size in list(sizes)[:_MOST])
+
+
+_HALF = re.compile(r"half|^nh$|h$", re.IGNORECASE)
+_LANES = re.compile(r"WARP\w*|WAVE\w*|kWave\w*|kWarp\w*|kLanes|warpSize")

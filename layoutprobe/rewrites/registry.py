@@ -38,8 +38,8 @@ from layoutprobe.rewrites.elsewhere import elsewhere
 from layoutprobe.rewrites.evidence import extremes, limits, strides, tested, unread
 from layoutprobe.rewrites.exchanged import bound, crossed, stand_ins
 from layoutprobe.rewrites.families import enumerators, families
-from layoutprobe.rewrites.grouped import guarded, regrouped, transposed
-from layoutprobe.rewrites.guards import accompanied, guards, made_of
+from layoutprobe.rewrites.grouped import guarded, regrouped, spread, transposed
+from layoutprobe.rewrites.guards import accompanied, extents, guards, made_of
 from layoutprobe.rewrites.helpers import (
     bare_objects,
     by_helper,
@@ -58,23 +58,28 @@ from layoutprobe.rewrites.idioms import (
     choices,
     conversions,
     first_only,
+    given_back,
     groups,
     initial,
     roots,
+    rounded,
 )
 from layoutprobe.rewrites.instructions import asm
 from layoutprobe.rewrites.kin import operators, ranges, reductions, types, words
 from layoutprobe.rewrites.lanes import lanes, parity
+from layoutprobe.rewrites.loops import shares
+from layoutprobe.rewrites.moves import moves
 from layoutprobe.rewrites.neutral import neutral
 from layoutprobe.rewrites.of_reference import of_reference
 from layoutprobe.rewrites.omitted import omitted
 from layoutprobe.rewrites.ones import ones, quotients
 from layoutprobe.rewrites.orders import orders
-from layoutprobe.rewrites.paired import ties
+from layoutprobe.rewrites.paired import interleaved, ties
 from layoutprobe.rewrites.parts import parts
 from layoutprobe.rewrites.pool import begun_alike, ended_alike, joined, like_a_sibling, wrapped
 from layoutprobe.rewrites.quantities import constants, distances, meant, numbers, powers, told, weights
 from layoutprobe.rewrites.renames import exchanges, mixed, names, scalars, whole_alike
+from layoutprobe.rewrites.runs import gone_on
 from layoutprobe.rewrites.schemes import scheme
 from layoutprobe.rewrites.series import resets, series, siblings
 from layoutprobe.rewrites.shapes import brackets, gone, less, rounding, tests, turned
@@ -186,6 +191,11 @@ KINDS: Mapping[str, Kind] = {
     "bare_objects": Kind(bare_objects, 2.4, 0.1),
     "past": Kind(past, 3.8, 0.1, most=24),
     "guards": Kind(guards, 2.8, 0.1, most=24),
+    "interleaved": Kind(interleaved, 3.0, 0.1, most=8),
+    "rounded": Kind(rounded, 2.8, 0.1),
+    "given_back": Kind(given_back, 2.6, 0.1),
+    "spread": Kind(spread, 3.2, 0.1, most=8),
+    "extents": Kind(extents, 2.4, 0.2, most=6),
     "accompanied": Kind(accompanied, 3.2, 0.1, most=16),
     "made_of": Kind(made_of, 3.2, 0.1, most=16),
     "guarded": Kind(guarded, 2.4, 0.1),
@@ -208,6 +218,9 @@ KINDS: Mapping[str, Kind] = {
     "limits": Kind(limits, 3.3, 0.15),
     "meant": Kind(meant, 3.8, 0.15),
     "orders": Kind(orders, 3.0, 0.1),
+    "moves": Kind(moves, 3.0, 0.1, most=16),
+    "shares": Kind(shares, 2.9, 0.1, most=16),
+    "gone_on": Kind(gone_on, 3.2, 0.1, most=20),
     "neutral": Kind(neutral, 3.2, 0.1),
     "made_elements": Kind(made_elements, 3.0, 0.1, most=12),
     "whole_alike": Kind(whole_alike, 3.2, 0.1, most=12),
@@ -223,7 +236,7 @@ KINDS: Mapping[str, Kind] = {
     "types": Kind(types, 2.8, 0.2),
     "distances": Kind(distances, 2.4, 0.1),
     "mixed": Kind(mixed, 5.2, 0.04),
-    "transposed": Kind(transposed, 4.4, 0.0),
+    "transposed": Kind(transposed, 4.2, 0.0, most=40),
     "joined": Kind(joined, 5.4, 0.0, most=320),
     "asked": Kind(asked, 5.2, 0.0, most=320),
     "wrapped": Kind(wrapped, 5.6, 0.0, most=320),

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from layoutprobe.rewrites.families import switches
 from layoutprobe.rewrites.renames import renamed
 from layoutprobe.rewrites.spot import Rewrite, Spot
-from layoutprobe.source.declarations import declarations
+from layoutprobe.source.declarations import declarations, declared_in
 from layoutprobe.source.expressions import heads_around, indent
 from layoutprobe.source.scope import Operand
 from layoutprobe.source.statements import Source, Token
@@ -241,7 +241,7 @@ def resets(spot: Spot) -> Iterator[Rewrite]:
         name = source.tokens[i].text
         if i not in spot.function or name not in used:
             continue
-        value = _first_value(source, i)
+        value = _first_values(source, i)
         if value is None:
             continue
         loops = dict.fromkeys(
@@ -256,13 +256,20 @@ def resets(spot: Spot) -> Iterator[Rewrite]:
             yield replace(Rewrite(at, at, f"{value}\n{indent(source, first)}", "resets"), rank=0.2 * nth)
 
 
+def _first_values(source: Source, i: int) -> str | None:
+    """The statements that give all variables of a declaration the values again that they are declared with."""
+    beside = sorted(one for one in declared_in(source) if one in source.around(i))
+    values = [_first_value(source, one) for one in (beside if i in beside else [i])]
+    return None if None in values else " ".join(value for value in values if value)
+
+
 def _first_value(source: Source, i: int) -> str | None:
     """The statement that gives a variable the value again that it is declared with, or that follows its declaration;
     None where it has none."""
     tokens, name, at, sizes = source.tokens, source.tokens[i].text, i + 1, 0
     while at in source.partner and tokens[at].text == "[":
         at, sizes = source.partner[at] + 1, sizes + 1
-    stop = source.around(i).stop
+    stop = _end_of_declared(source, at)
     begins = at + 1 < stop and tokens[at].text == "="
     if not begins and not (at < stop and tokens[at].text == "{"):
         follows = source.around(stop + 1) if stop + 1 < len(tokens) and tokens[stop].text == ";" else range(0)
@@ -280,6 +287,14 @@ def _first_value(source: Source, i: int) -> str | None:
 
 
 _MOST_SIZES = 2
+
+
+def _end_of_declared(source: Source, at: int) -> int:
+    """The comma or semicolon behind what is declared with other names in one statement."""
+    end = source.around(at).stop
+    while at < end and source.tokens[at].text != ",":
+        at = source.partner.get(at, at) + 1 if source.tokens[at].text in ("(", "[", "{") else at + 1
+    return min(at, end)
 
 
 def _adds(spot: Spot, tree: Node, name: str, declared: int) -> bool:
@@ -305,8 +320,8 @@ _TARGET = 14
 
 
 def _loops(source: Source, tree: Node, declared: int) -> Iterator[int]:
-    """Braces of the loops around a statement that begin behind a declaration, without the innermost one."""
+    """Braces of the loops around a statement that begin behind a declaration, the innermost one last."""
     looped = source.tokens[tree.first].text in ("for", "while")
     around = heads_around(source, tree.first)
     found = [block[0] for head, _, block in around if head in ("for", "while") and block[0] > declared]
-    yield from found if looped else found[1:]
+    yield from found if looped else [*found[1:], *found[:1]]

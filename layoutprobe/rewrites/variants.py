@@ -52,7 +52,8 @@ def combined(text: str, changes: Mapping[int, Rewrite]) -> Combined:
     fixed = _needed_by_compiler(whole, bodies)
     regions: dict[Region, dict[int, list[Rewrite]]] = {}
     for number, rewrite in changes.items():
-        if _WIDENS.match(rewrite.text):  # what is chosen has the type of what it stands for
+        widens = _WIDENS.match(rewrite.text) and not _WIDENS.match(text[rewrite.start : rewrite.end])
+        if widens:  # what is chosen has the type of what it stands for
             continue
         source = source_at(whole, bodies, rewrite.start)
         in_macro = source is not whole
@@ -186,6 +187,8 @@ def region_of(source: Source, rewrite: Rewrite, *, in_macro: bool = False) -> Re
             return Region(rewrite.start, rewrite.start, is_statement=True)
         after = first and tokens[touched[0] - 1].text == ";" and tokens[touched[0]].start > rewrite.start
         return _whole(source, source.around(first - 1) if after else statement, rewrite)
+    if first == statement.start and last == statement.stop and not rewrite.text.strip():  # it goes
+        return _whole(source, statement, rewrite)
     if not (statement.start <= first and last < statement.stop):
         return None
     if (call := _call_of_template(source, first, last)) is not None:

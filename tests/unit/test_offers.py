@@ -424,7 +424,7 @@ def test_what_a_test_guards_is_offered_for_what_it_asks(wrong: str, right: str) 
 @pytest.mark.parametrize(
     ("wrong", "right", "most"),
     [
-        ("if (m0 + lane < rows) acc[1]", "if (m0 + lane < rows && k0 + wave * 16 < k) acc[1]", 200),
+        ("if (m0 + lane < rows) acc[1]", "if (m0 + lane < rows && k0 + wave * 16 < k) acc[1]", 215),
         ("i < rows ?", "i < rows && j < rows ?", 260),
         ("[v * 4 + 2 * v + wave][m0 * 16 + lane]", "[v * 4 + lane][m0 * 16 + 2 * v + wave]", 110),
     ],

@@ -1,0 +1,46 @@
+"""Whole statements, with the blocks that they have and the other branches that follow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutprobe.source.statements import Source
+
+
+def end_of(source: Source, first: int) -> int | None:
+    """The last token of the statement that begins with one; None where none begins there."""
+    tokens = source.tokens
+    if first >= len(tokens) or tokens[first].text in ("}", "{", "do"):
+        return None
+    stop = source.around(first).stop
+    last = source.partner.get(stop) if source.is_block(stop) else stop
+    if last is None or last >= len(tokens):
+        return None
+    follows = last + 1 < len(tokens) and tokens[last + 1].text == "else"
+    return end_of(source, last + 1) if follows else last
+
+
+def start_of(source: Source, last: int) -> int | None:
+    """The first token of the statement that ends with one; None where none does."""
+    tokens = source.tokens
+    if last <= 0 or tokens[last].text not in (";", "}"):
+        return None
+    opened = last if tokens[last].text == ";" else source.partner.get(last, 0)
+    if not opened or tokens[opened - 1].text in (";", "{"):
+        return None
+    start = source.around(source.partner.get(opened - 1, opened - 1)).start
+    return start_of(source, start - 1) if tokens[start].text == "else" else start
+
+
+def behind(source: Source, last: int) -> Iterator[range]:
+    """Tokens of each statement that follows one in its block, the nearest first."""
+    while (end := end_of(source, last + 1)) is not None:
+        yield range(last + 1, end + 1)
+        last = end
+
+
+def before(source: Source, first: int) -> Iterator[range]:
+    """Tokens of each statement before one in its block, the nearest first."""
+    while (start := start_of(source, first - 1)) is not None:
+        yield range(start, first)
+        first = start
