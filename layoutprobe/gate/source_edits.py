@@ -329,8 +329,8 @@ def _lines(finding: Finding, own: str) -> Iterator[SourceLine]:
 
 _ORDERS: Sequence[tuple[str, tuple[str, ...]]] = (
     ("races/buffer-in-use", ("parity", "names", "numbers")),
-    ("races/global-overwrite", ("names", "atomic", "terms", "scalars", "operators", "numbers")),
-    ("races/lost-store", ("atomic", "names", "terms", "numbers")),
+    ("races/global-overwrite", ("names", "grown", "atomic", "terms", "scalars", "operators", "numbers")),
+    ("races/lost-store", ("atomic", "names", "grown", "terms", "numbers")),
     ("races/", ("barriers", "parity")),
     ("lds-safety/undefined-read", ("barriers", "parity")),
     ("lds-safety/out-of-bounds", ("both", "borrow", "names", "numbers", "operators", "terms")),
@@ -339,7 +339,7 @@ _ORDERS: Sequence[tuple[str, tuple[str, ...]]] = (
     ("numerics/wrong-epilogue", ("factors", "swap")),
     ("numerics/input-taken-otherwise", ("words", "numbers", "operators", "names", "swap")),
     ("epilogue/never-written", ("clamps", "rounding", "operators", "names", "numbers")),
-    ("epilogue/written-twice", ("atomic", "names", "terms", "numbers")),
+    ("epilogue/written-twice", ("atomic", "names", "grown", "terms", "numbers")),
     ("epilogue/leading-dimension", ("scalars", "names", "terms")),
     ("epilogue/batch-stride", ("scalars", "names", "terms")),
     ("epilogue/", ("weights", "lanes", "swap", "names", "terms", "numbers")),

@@ -61,7 +61,9 @@ _UNKNOWN = re.compile(r"(?:use of undeclared identifier|unknown type name) '(\w+
 _SYNTAX = re.compile(r"expected|extraneous|unterminated|missing|invalid suffix")
 _ALL_AT_ONCE = 6
 """Rounds at the end, in which everything is left out that stands in one place with what an error is about."""
-_AS_CHOSEN = re.compile(r"constant|assignable|lvalue|variable length")
+_INSTANCE = "in instantiation of"
+"""What notes say of where a template is used: what is wrong in it may be wrong for that, or not."""
+_AS_CHOSEN = re.compile(rf"constant|assignable|lvalue|variable length|{_INSTANCE}")
 """What errors say of a change that might compile by itself."""
 
 
@@ -306,7 +308,7 @@ def _refused(
             in_macro |= numbers
             found[-1] = in_macro or found[-1][0], found[-1][1]
         elif found and not found[-1][0]:  # what is asked for at run time is no constant, where one is needed
-            found[-1] = numbers, found[-1][1]
+            found[-1] = numbers, f"{found[-1][1]}{why if why.startswith(_INSTANCE) else ''}"
     return found
 
 

@@ -75,7 +75,8 @@ def _differences(spot: Spot, piece: Node, other: Node) -> Iterator[tuple[float, 
     changes = [change for change in matcher.get_opcodes() if change[0] != "equal"]
     names = dict[str, str]()
     for _, a, b, c, d in changes:
-        names |= {x.text: y.text for x, y in zip(theirs[a:b], mine[c:d], strict=False) if _are_names(x, y)}
+        both = zip(theirs[a:b], mine[c:d], strict=True) if b - a == d - c else ()  # not `a.n` for `m`
+        names |= {x.text: y.text for x, y in both if _are_names(x, y)}
     others = 0
     for _, a, b, c, d in changes:
         text = spot.with_words(other.first + a, other.first + b, names)

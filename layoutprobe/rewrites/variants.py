@@ -19,7 +19,7 @@ from layoutprobe.source.declarations import declared_in, is_headed
 from layoutprobe.source.expressions import body_behind
 from layoutprobe.source.macros import Macro, macros, source_at
 from layoutprobe.source.statements import Source
-from layoutprobe.source.tree import template_end
+from layoutprobe.source.tree import is_cast, template_end
 
 _ASSIGNS = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "^=", "|=", "&=", "<<=", ">>="))
 _PARTS = _ASSIGNS | {",", ";", "?", ":", "return"}
@@ -208,6 +208,9 @@ def region_of(source: Source, rewrite: Rewrite, *, in_macro: bool = False) -> Re
         ):  # its arguments may have to be constants
             first, last = parent, source.partner[parent]
             continue
+        if inside and is_cast(source, parent):  # a type is chosen with what becomes one
+            first, last = parent, source.partner[parent] + 1
+            continue
         begin, end = (parent + 1, source.partner[parent]) if inside else (statement.start, statement.stop)
         for a, b in (*_parts(source, begin, end, _PARTS), *_parts(source, begin, end, _WHOLE)):
             if a <= first and last < b and not _is_target(source, b, end) and not _begins(source, a, b):
@@ -339,6 +342,7 @@ def _begins(source: Source, first: int, last: int) -> bool:
     words = source.tokens[first : min(first + 2, last)]
     parameter = last - 1 in declared_in(source) and source.tokens[last].text in (",", ")")
     parameter |= first in declared_in(source) and last > first + 1  # `b(Bt, n)` of `Buffer a(A, m), b(Bt, n)`
+    parameter |= not declared_in(source).isdisjoint(range(first + 1, last))  # `Sum<T> all`
     return (
         parameter
         or words[0].text
@@ -362,6 +366,7 @@ def _whole(source: Source, statement: range, rewrite: Rewrite) -> Region | None:
     """The statement, where it declares nothing and ends by itself."""
     tokens = source.tokens
     ended = statement.stop < len(tokens) and tokens[statement.stop].text == ";"
+    statement = _without_heads(source, statement)
     if not ended or tokens[statement.start].text in _NOT_ALONE or _begins_declaration(source, statement):
         return None
     before = source.text[
@@ -373,6 +378,20 @@ def _whole(source: Source, statement: range, rewrite: Rewrite) -> Region | None:
     if rewrite.start < start or rewrite.end > end or rewrite.text.count("{") != rewrite.text.count("}"):
         return None
     return Region(start, end, is_statement=True)
+
+
+def _without_heads(source: Source, statement: range) -> range:
+    """A statement without an `else` before it, and where one follows, without the test: braces around would end that."""
+    tokens, first = source.tokens, statement.start
+    followed = any(token.text == "else" for token in tokens[statement.stop + 1 : statement.stop + 2])
+    while first + 1 < statement.stop:
+        if tokens[first].text == "else":
+            first += 1
+        elif followed and tokens[first].text == "if" and first + 1 in source.partner:
+            first = source.partner[first + 1] + 1
+        else:
+            break
+    return range(first, statement.stop)
 
 
 def _begins_declaration(source: Source, statement: range) -> bool:

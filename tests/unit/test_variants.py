@@ -197,12 +197,12 @@ void f(float* y, int n) {
     ("old", "new", "chosen"),
     [
         ("16", "8", None),
-        ("int i", "unsigned i", None),
+        ("int i", "unsigned i", "each(n, [&](int i, int j) { y[i * n + j] = i; });"),
         ("n,", "n + 1,", "n"),
         ("i * n", "j * n", "i * n + j"),
     ],
 )
-def test_neither_arguments_of_templates_nor_lambdas_are_chosen(
+def test_arguments_of_templates_are_not_chosen_and_lambdas_by_whole_statements(
     old: str, new: str, chosen: str | None
 ) -> None:
     """Each lambda has a type of its own, and a template's argument must be known to the compiler."""
@@ -387,3 +387,47 @@ def test_a_kernel_and_its_header_are_changed_in_one_program(tmp_path: Path) -> N
     program = Variants(copy, edits)
     assert program.runs
     assert all(edit in program for edit in edits)
+
+
+BRANCHES = """\
+template <class T> struct Sum { T all; };
+__device__ void f(float* y, const float* x, int n) {
+  Sum<float> whole{0.f};
+  if (n > 2) y[n] = x[n]; else y[n + 1] = 0.f;
+  if (n > 4)
+    y[2] = x[2];
+  const float mean = whole.all / (float)n;
+  whole.all += x[1];
+  y[0] = whole.all + mean;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "near", "chosen"),
+    [
+        ("y[n] =", "y[n - 1] +=", "n > 2", "y[n] = x[n];"),
+        ("y[n + 1] =", "y[n] +=", "else", "y[n + 1] = 0.f;"),
+        ("y[2] =", "y[n] +=", "n > 4", "if (n > 4)\n    y[2] = x[2];"),
+        ("Sum<float> whole{0.f}", "Sum<float> whole{}", "f(", None),
+        ("float", "double", "mean", "whole.all / (float)n"),
+        ("whole.all += x[1];", "", "mean", "whole.all += x[1];"),
+    ],
+)
+def test_statements_are_chosen_within_branches_and_types_with_what_becomes_one(
+    old: str, new: str, near: str, chosen: str | None
+) -> None:
+    """Braces around the first one of `if (a) b; else c;` would leave the `else` alone."""
+    start = BRANCHES.index(old, BRANCHES.index(near))
+    region = region_of(Source(BRANCHES), Rewrite(start, start + len(old), new, "names"))
+    assert (region and BRANCHES[region.start : region.end]) == chosen
+
+
+def test_each_test_of_a_choice_asks_anew() -> None:
+    """Of tests of one value a compiler makes a tree of branches, and clang 22 lost an assignment in one."""
+    text = "__device__ void f(int* y, int a, int b) { y[0] = a * 2; y[1] = b * 4; y[2] = a + b; }"
+    at = [text.index(word) for word in ("a * 2", "b * 4", "a + b")]
+    found = combined(text, {n: Rewrite(start, start + 1, "7", "names") for n, start in enumerate(at, 1)})
+    tests = [line.count("lp_variant()") for line in found.text.split("\n") if "<=" in line or "==" in line]
+    assert found.chosen == {1, 2, 3}
+    assert sum(tests) == 2 * len(at), "one for the place, and one for each change"
