@@ -342,6 +342,10 @@ _ORDERS: Sequence[tuple[str, tuple[str, ...]]] = (
     ("epilogue/written-twice", ("atomic", "names", "grown", "terms", "numbers")),
     ("epilogue/leading-dimension", ("scalars", "names", "terms")),
     ("epilogue/batch-stride", ("scalars", "names", "terms")),
+    (
+        "epilogue/out-of-bounds",
+        ("names", "limits", "asked", "first_asked", "weights", "swap", "terms", "numbers"),
+    ),
     ("epilogue/", ("weights", "lanes", "swap", "names", "terms", "numbers")),
     ("memory/load-out-of-bounds", ("operators", "asked", "clamps", "names", "limits", "terms", "numbers")),
     ("memory/", ("operators", "asked", "names", "terms", "numbers")),

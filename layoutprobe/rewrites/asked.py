@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from layoutprobe.rewrites.known import known_here, parameters, start_of
+from layoutprobe.rewrites.omitted import ends
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.statements import Source, free_words, words
 from layoutprobe.source.tree import Node, forest
@@ -36,6 +37,23 @@ def asked(spot: Spot) -> Iterator[Rewrite]:
                 yield replace(spot.replace(node.first, node.last, whole, "asked"), rank=rank)
             else:
                 yield replace(spot.behind(node.last - 1, behind, "asked"), rank=rank)
+
+
+def first_asked(spot: Spot) -> Iterator[Rewrite]:
+    """`if (first + i < cols)` before a store that nothing guards, with a test as others are or may be."""
+    found, tokens = spot.assignment(spot.tree), spot.source.tokens
+    head = tokens[spot.within.start]
+    if found is None or head.text in _HEADS or not spot.text(found[1]).endswith("]") or not ends(spot):
+        return
+    target = set(words(spot.text(found[1])))
+    near = sorted(_tests(spot), key=lambda text: len(target & set(words(text.partition(" ")[0]))) == 0)
+    whole = sorted(near, key=lambda text: re.split(r" [<>=!]", text)[0] not in spot.text(found[1]))
+    for nth, text in enumerate(whole[:_MOST_FIRST]):
+        yield replace(Rewrite(head.start, head.start, f"if ({text}) ", "first_asked"), rank=0.1 * nth)
+
+
+_HEADS = ("if", "for", "while", "else", "return")
+_MOST_FIRST = 12
 
 
 def past(spot: Spot) -> Iterator[Rewrite]:

@@ -38,7 +38,7 @@ def barriers(spot: Spot) -> Iterator[Rewrite]:
     source = spot.source
     inside = function_around(source, spot.within.start)
     for i in inside:
-        if source.tokens[i].text in _LESSER and source.tokens[i + 1].text == "(":
+        if source.tokens[i].text in _LESSER and source.word(i + 1) == "(" and i + 1 in source.partner:
             yield spot.replace(i, source.partner[i + 1] + 1, BARRIER.rstrip(";"), "barriers")
     first, last = spot.within.start, min(spot.within.stop, len(source.tokens) - 1)
     last = source.partner.get(last, last) if source.is_block(last) else last

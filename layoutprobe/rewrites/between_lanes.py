@@ -14,7 +14,7 @@ from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.expressions import between
 from layoutprobe.source.tree import Node
 
-_SHIFT = re.compile(r"\b(\w+)\s*=\s*[^;=]*?\b__shfl_(up|down)(?:_sync)?\s*\(([^;]*)\)\s*;")
+_SHIFT = re.compile(r"\b(\w+)\s*=\s*[^;=]*?\b\w*(?:shfl|shuffle|shift)_?(up|down)\w*\s*\(([^;]*)\)\s*;", re.I)
 _LANE = re.compile(r"(?:\w*_|\w+\.)?(?:lane(?:_?id)?|lid|tid|laneId|li|l)", re.IGNORECASE)
 
 
@@ -33,14 +33,12 @@ def shifted(spot: Spot) -> Iterator[Rewrite]:
     value, start = spot.text(spot.tree), spot.source.tokens[spot.within.start].start
     for found in _SHIFT.finditer(spot.body):
         step = found[3].split(",")[1].strip() if "," in found[3] else ""
-        if (
-            not step
-            or re.search(rf"=[^=]*\b{found[1]}\b", value) is None
-            or re.search(rf"\b{found[1]}\s*=", value)
-        ):
+        if re.search(rf"=[^=]*\b{found[1]}\b", value) is None or re.search(rf"\b{found[1]}\s*=", value):
             continue
         for nth, lane in enumerate(_lanes(spot)[:_MOST]):
-            test = f"{lane} >= {step}" if found[2] == "up" else f"{lane} + {step} < warpSize"
+            test = (
+                f"{lane} >= {step or 1}" if found[2].lower() == "up" else f"{lane} + {step or 1} < warpSize"
+            )
             yield Rewrite(start, start, f"if ({test}) ", "shifted", 0.1 * nth)
 
 

@@ -114,10 +114,46 @@ def of_templates(spot: Spot) -> Iterator[Rewrite]:
             same = members.get(name)
             others = [one for one in known if alike(name, one) or (same and same == members.get(one))]
             yield from (spot.replace(a, b, one, "of_templates") for one in others[:_MOST])
+        for a, b in parts if end is not None and source.tokens[end + 1].text == "(" else ():
+            if b == a + 1 and _COUNT.fullmatch(source.slice(a, b)):
+                yield from (spot.replace(a, b, one, "of_templates") for one in _WIDTHS)
         for (a, b), (c, d) in combinations(parts, 2) if commas else ():
             one, other = source.slice(a, b), source.slice(c, d)
             if one != other:
                 yield spot.replace(a, d, other + between(source, b, c) + one, "of_templates")
+
+
+_COUNT = re.compile(r"\d+|[A-Z][A-Z0-9_]+|k[A-Z]\w+")
+_WIDTHS = ("16", "32", "64", "8", "4")
+"""Lanes that an exchange may go over, and elements that are taken at once."""
+
+
+def kept(spot: Spot) -> Iterator[Rewrite]:
+    """`carry = chunk(items, carry);` for `chunk(items, carry);`, of a function that gives a value back."""
+    source, here = spot.source, spot.within
+    call = next(((name, at) for name, at in source.calls(here) if source.partner[at] == here.stop - 1), None)
+    if call is None or spot.tree.kind == "assignment" or source.tokens[here.start].text in _NO_CALLS:
+        return
+    if not any(call[0] in _giving(other) for other in spot.others):
+        return
+    start = source.tokens[here.start].start
+    for a, b in reversed(source.parts(call[1])):
+        if b == a + 1 and source.tokens[a].text in spot.names:
+            yield Rewrite(start, start, f"{source.tokens[a].text} = ", "kept")
+
+
+_NO_CALLS = ("return", "if", "for", "while", "else", "switch")
+
+
+@lru_cache(maxsize=32)
+def _giving(source: Source) -> frozenset[str]:
+    """Functions of a file that give a value back."""
+    return frozenset(_GIVES.findall(source.text))
+
+
+_GIVES = re.compile(
+    r"\b(?!void\b|return\b|else\b|new\b)\w+(?:<[^<>;]*>)?[ &*]+(?:\w+::)?(\w+)\([^;{}]*\)\s*(?:const\s*)?\{"
+)
 
 
 @lru_cache(maxsize=32)

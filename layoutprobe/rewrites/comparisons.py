@@ -34,6 +34,21 @@ def comparisons(spot: Spot) -> Iterator[Rewrite]:
             yield replace(new, rank=0.1 * nth)
 
 
+def bare_sides(spot: Spot) -> Iterator[Rewrite]:
+    """`a >= b` for `(int)a >= (int)b`: large numbers without a sign are below zero with one."""
+    for node in spot.tree.walk():
+        if node.kind != "comparison" or len(node.parts) != _SIDES:
+            continue
+        sides = [spot.source.slice(spot.start(part), part.last) for part in node.parts]
+        plain = [_CAST.sub("", side) for side in sides]
+        if plain != sides:
+            text = f"{plain[0]} {spot.operator(node, 1)} {plain[1]}"
+            yield spot.replace(spot.start(node.parts[0]), node.last, text, "bare_sides")
+
+
+_CAST = re.compile(r"^\((?:int|unsigned|unsigned int|long|u?int(?:32|64)_t|size_t)\)\s*")
+
+
 def unsigned(spot: Spot) -> Iterator[Rewrite]:
     """`(unsigned)x < (unsigned)w` for `x < w`, which what is below 0 passes; and `x >= 0 && x < w`. So with `x >= w`,
     which asks for what is outside."""

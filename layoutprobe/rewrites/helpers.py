@@ -77,6 +77,24 @@ def uncalled(spot: Spot) -> Iterator[Rewrite]:
                     yield Rewrite(start, start, f"{name}.{method}(); ", "uncalled")
 
 
+def by_method(spot: Spot) -> Iterator[Rewrite]:
+    """`run.open(id);` for `run.id = id;`, where `open` does that and more."""
+    found = re.fullmatch(r"(\w+)(\.|->)(\w+)\s*=\s*([^;=]+)", spot.text(spot.tree))
+    if found is None or not stands_alone(spot):
+        return
+    for source in spot.others:
+        for method in _SETTERS.finditer(source.text):
+            body = source.text[method.end() : method.end() + _SHORT]
+            sets = re.match(rf"[^{{}}]*\b{found[3]}\s*=\s*{method[2]}\s*;", body)
+            if sets and len(re.findall(rf"\b{method[1]}\(", source.text)) <= _FEW_CALLS:
+                text = f"{found[1]}{found[2]}{method[1]}({found[4]})"
+                yield spot.replace(spot.tree.first, spot.tree.last, text, "by_method")
+
+
+_SETTERS = re.compile(r"\bvoid\s+(\w+)\([^(),;]*?\b(\w+)\)\s*\{")
+_SHORT, _FEW_CALLS = 200, 2
+
+
 @lru_cache(maxsize=32)
 def _uncalled(source: Source) -> tuple[tuple[str, str], ...]:
     """Types of a file with a method that takes nothing, gives nothing, and is called nowhere."""

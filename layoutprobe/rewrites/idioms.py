@@ -242,6 +242,9 @@ def groups(spot: Spot) -> Iterator[Rewrite]:
         if sign == "%" and len(node.parts) == 2:
             for name in _relatives(spot, text):
                 yield spot.replace(node.first, node.last, f"{before} / ({name} / {text})", "groups")
+            inner = last.parts[0] if last.kind == "group" and len(last.parts) == 1 else last
+            if inner.kind == "product" and len(inner.parts) == 2 and spot.operator(inner, 1) == "/":
+                yield spot.replace(node.first, node.last, f"{before} / {spot.text(inner.parts[1])}", "groups")
         if sign == "/" and last.kind == "group" and len(last.parts) == 1 and last.parts[0].kind == "product":
             inner = last.parts[0]
             if len(inner.parts) == 2 and spot.operator(inner, 1) == "/":

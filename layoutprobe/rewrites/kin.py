@@ -96,7 +96,7 @@ def words(spot: Spot) -> Iterator[Rewrite]:
                     or (tokens[i].text == "=" and _is_cleared(spot, i))
                     or _may_be_negative(spot, i)
                     or tokens[i].text in _BYTES
-                    or (tokens[i].text in ("signed", "unsigned") and tokens[i + 1].text == "char")
+                    or (tokens[i].text in ("signed", "unsigned") and spot.source.word(i + 1) == "char")
                 )
                 rank = -_LIKELY if likely else -_WHOLE * whole
                 yield from (replace(spot.replace(i, i + 1, text, "words"), rank=rank) for text in others)

@@ -25,7 +25,9 @@ def lanes(spot: Spot) -> Iterator[Rewrite]:
         for axis in (f"threadIdx.{axis}" for axis in "xyz" if head.startswith("threadIdx.")):
             if axis in spot.axes and axis != head:
                 yield replace(spot.replace(i - _AXIS, i + 2, axis, "lanes"), rank=-2.0)
-        for text in ("% 16", "/ 16", "% 32", "/ 32", "% 8", "/ 8", "% 4", "/ 4"):
+        for text in (
+            () if i + 1 == spot.within.stop else ("% 16", "/ 16", "% 32", "/ 32", "% 8", "/ 8", "% 4", "/ 4")
+        ):
             yield spot.replace(i, i + 2, text, "lanes")
 
 

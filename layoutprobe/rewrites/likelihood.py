@@ -148,8 +148,7 @@ _NAMED = 2.5
 
 def _is_argument(spot: Spot, one: Operand) -> bool:
     """Whether all of an argument is a number: `rotate(q, first, 0)`."""
-    tokens = spot.source.tokens
-    return tokens[one.first - 1].text in ("(", ",") and tokens[one.last].text in (",", ")")
+    return spot.source.word(one.first - 1) in ("(", ",") and spot.source.word(one.last) in (",", ")")
 
 
 _IDLE = 0.5

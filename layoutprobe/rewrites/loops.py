@@ -67,6 +67,7 @@ def shares(spot: Spot) -> Iterator[Rewrite]:
     if own is not None:
         yield from _as_others(spot, own)
     yield from _of_the_grid(spot)
+    yield from _of_all_workgroups(spot)
     yield from _looped(spot)
     yield from _counted_on(spot)
 
@@ -101,6 +102,17 @@ def _of_the_grid(spot: Spot) -> Iterator[Rewrite]:
                 yield spot.replace(one.first, one.last, f"{grid} * {one.text}", "shares")
 
 
+def _of_all_workgroups(spot: Spot) -> Iterator[Rewrite]:
+    """`blockIdx.y * gridDim.x + blockIdx.x` for `blockIdx.x`: a place for each workgroup, and not for each column."""
+    for one in spot.scope.operands:
+        if one.first not in spot.within or one.text != "blockIdx.x" or "blockIdx.y" not in spot.axes:
+            continue
+        before = spot.source.tokens[one.first - 1].text
+        if before in ("+", "[", "=", "(", ",") and "blockIdx.y" not in spot.text(spot.tree):
+            text = "blockIdx.y * gridDim.x + blockIdx.x"
+            yield spot.replace(one.first, one.last, text, "shares")
+
+
 def _looped(spot: Spot) -> Iterator[Rewrite]:
     """`for (int i = threadIdx.x; i < n; i += THREADS) {` for `const int i = threadIdx.x; if (i < n) {`."""
     source, tokens, here = spot.source, spot.source.tokens, spot.within
@@ -128,20 +140,17 @@ _CONSTANTS = 4
 def _counted_on(spot: Spot) -> Iterator[Rewrite]:
     """`row` for `begin + ty` in a loop that counts `row` on from there."""
     source = spot.source
-    inside = [
-        one
-        for one in _heads(source)
-        if one.step.stop < spot.within.start and one.first.start in spot.function
-    ]
-    begins = {_text(source, one.first): one.name for one in inside if one.name in spot.names}
-    for node in _values(spot.tree):
-        name = begins.get(source.slice(spot.start(node), node.last))
-        if name is not None and not _TRIVIAL.fullmatch(spot.text(node)):
-            yield spot.replace(spot.start(node), node.last, name, "shares")
+    for head in _heads(source):
+        begins = _text(source, head.first)
+        if head.first.start not in spot.function or head.name not in spot.names or _TRIVIAL.fullmatch(begins):
+            continue
+        for node in _values(spot.tree):
+            if node.first > head.step.stop and source.slice(spot.start(node), node.last) == begins:
+                yield spot.replace(spot.start(node), node.last, head.name, "shares")
 
 
 def _values(tree: Node) -> Iterator[Node]:
     return (part for node in tree.walk() for part in node.parts)
 
 
-_TRIVIAL = re.compile(r"\d+")
+_TRIVIAL = re.compile(r"\w+")

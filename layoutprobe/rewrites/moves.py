@@ -112,8 +112,7 @@ def _out_of(spot: Spot, one: range) -> Iterator[Rewrite]:
         return
     text, (begins, ends) = _text(source, one), around[2]
     needs = free_words(text) & {name for name, *_ in spot.scope.ranges}
-    last = all(token.text != "else" for token in tokens[ends + 1 : ends + 2])
-    if closes == ends and last and needs <= spot.scope.at(ends).keys():
+    if closes == ends and source.word(ends + 1) != "else" and needs <= spot.scope.at(ends).keys():
         rest = source.text[tokens[one.start - 1].end : tokens[one.start].start]
         new = (
             f"{source.text[tokens[one.stop - 1].end : tokens[ends].end]}{_of_line(rest, source, ends)}{text}"

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
+from layoutprobe.rewrites.known import parameters
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.declarations import declarations, declared_in
 from layoutprobe.source.expressions import body_behind, heads_around, indent
@@ -85,6 +86,28 @@ def _rescaled(spot: Spot) -> Iterator[Rewrite]:
     start, blanks = spot.source.tokens[spot.within.start].start, indent(spot.source, spot.within.start)
     for name in sorted(real, key=lambda name: name in one)[: 2 * _MOST]:
         yield Rewrite(start, start, f"{target} *= {call}({name} - {top});\n{blanks}", "omitted")
+
+
+def advanced(spot: Spot) -> Iterator[Rewrite]:
+    """`bias += b * p.N;` behind `x += b * p.M * p.K;`: every other pointer that stays where it was."""
+    found = spot.assignment(spot.tree)
+    by = (
+        re.match(r"(?:\(\w+\)\s*)?([A-Za-z_][\w.]*)\s*\*", spot.text(found[2])) if found is not None else None
+    )
+    if found is None or by is None or found[0] != "+=" or not ends(spot):
+        return
+    own = spot.text(found[1])
+    if own not in spot.names or spot.names[own].sort != "pointer":
+        return
+    moved = set(re.findall(r"\b(\w+)\s*\+=", spot.body))
+    handed = parameters(spot.source, spot.function)
+    left = [n for n, one in spot.names.items() if one.sort == "pointer" and n in handed and n not in moved]
+    sizes = dict.fromkeys(re.findall(r"[A-Za-z_][\w.]*", spot.text(found[2])))
+    given = [n for n, one in spot.names.items() if one.sort == "integer" and n.partition(".")[0] in handed]
+    for name in left[:_MOST]:
+        for size in dict.fromkeys((*sizes, *given[: 3 * _MOST])):
+            if size != by[1] and size in spot.names and spot.names[size].sort == "integer":
+                yield added(spot, f"{name} += {by[1]} * {size};")
 
 
 def _folded(spot: Spot) -> Iterator[Rewrite]:

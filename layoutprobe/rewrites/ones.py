@@ -39,6 +39,18 @@ def ones(spot: Spot) -> Iterator[Rewrite]:
             yield from (replace(one, rank=0.9) for part in node.parts for one in _less(spot, part, "+"))
 
 
+def nonzero(spot: Spot) -> Iterator[Rewrite]:
+    """`(n > 0 ? a / n : 0)` for `a / n`: of nothing there is no mean."""
+    for node in spot.tree.walk():
+        if node.kind != "product" or len(node.parts) != _SIDES or spot.operator(node, 1) != "/":
+            continue
+        below = spot.text(node.parts[1])
+        if re.fullmatch(r"[A-Za-z_][\w.]*", below) and "?" not in spot.text(spot.tree):
+            first = spot.start(node)
+            whole = spot.source.slice(first, node.last)
+            yield spot.replace(first, node.last, f"({below} > 0 ? {whole} : 0)", "nonzero")
+
+
 def _complements(spot: Spot) -> Iterator[Rewrite]:
     """`1 / (1 - p)` for `1 / p`, and `(1 - p) * x` for `p * x`; and the reverse."""
     for node in spot.tree.walk():

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice, pairwise
 
+from msgspec.structs import replace
+
 from layoutprobe.rewrites.omitted import added, ends
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.declarations import declared_in
@@ -131,19 +133,18 @@ def interleaved(spot: Spot) -> Iterator[Rewrite]:
     the next one."""
     near = range(spot.within.start, min(spot.within.stop + len(spot.within) + _BESIDE, spot.function.stop))
     text, start = spot.source.slice(near.start, near.stop), spot.source.tokens[near.start].start
-    found = list(_INDEX.finditer(text))
-    for one, other in pairwise(found):
-        if one[1].rpartition("[")[0] != other[1].rpartition("[")[0]:
-            continue
-        for first, second in _as_pairs(spot, one[2].strip(), other[2].strip()):
-            middle = text[one.end(2) : other.start(2)]
-            new = Rewrite(
-                start + one.start(2), start + other.end(2), f"{first}{middle}{second}", "interleaved"
-            )
-            yield new
+    for nth in (_FIRST_INDEX, _SECOND_INDEX):
+        for one, other in pairwise(nth.finditer(text)):
+            if one[1] != other[1]:
+                continue
+            for first, second in _as_pairs(spot, one[2].strip(), other[2].strip()):
+                middle = text[one.end(2) : other.start(2)]
+                begin, end = start + one.start(2), start + other.end(2)
+                yield Rewrite(begin, end, f"{first}{middle}{second}", "interleaved")
 
 
-_INDEX = re.compile(r"(\b[\w.>-]*\w(?:\[[^\[\]]*\])?\[)([^\[\]]+)\]")
+_FIRST_INDEX = re.compile(r"(\b[\w.>-]*\w\[)([^\[\]]+)\]")
+_SECOND_INDEX = re.compile(r"(\b[\w.>-]*\w\[[^\[\]]*\]\[)([^\[\]]+)\]")
 _BESIDE = 4
 
 
@@ -165,3 +166,21 @@ def _as_pairs(spot: Spot, one: str, other: str) -> Iterator[tuple[str, str]]:
 
 _HALF = re.compile(r"half|^nh$|h$", re.IGNORECASE)
 _LANES = re.compile(r"WARP\w*|WAVE\w*|kWave\w*|kWarp\w*|kLanes|warpSize")
+
+
+def of_both(spot: Spot) -> Iterator[Rewrite]:
+    """`l.flag | r.flag` for `r.flag` where what is made of two has a member of one alone."""
+    tokens, inside = spot.source.tokens, [one for one in spot.scope.operands if one.first in spot.within]
+    members = [one for one in inside if one.text.count(".") == 1]
+    heads = dict.fromkeys(one.text.partition(".")[0] for one in members)
+    for one in members:
+        head, _, member = one.text.partition(".")
+        ends = {tokens[one.first - 1].text, tokens[one.last].text} if one.last < len(tokens) else set[str]()
+        others = [other for other in heads if other != head and f"{other}.{member}" in spot.names]
+        alone = [other for other in others if f"{other}.{member}" not in spot.text(spot.tree)]
+        if ends <= {"{", "}", "(", ")", ",", "=", ";", "return"}:
+            for other in alone[:1]:
+                for nth, sign in enumerate("|+"):
+                    text = f"{other}.{member} {sign} {one.text}"
+                    new = spot.replace(one.first, one.last, text, "of_both")
+                    yield replace(new, rank=0.2 * nth)

@@ -58,7 +58,7 @@ def _starts(spot: Spot) -> Iterator[Rewrite]:
             and not other.text.isupper()
             and re.search(rf"\b{re.escape(other.text)} \* ", body)
         ]
-        bound = {tokens[one.first - 1].text, tokens[one.last].text} & {*_BINDS}
+        bound = {spot.source.word(one.first - 1), spot.source.word(one.last)} & {*_BINDS}
         for nth, number in enumerate(numbers[:_MOST]):
             text = f"{number} * {extent[1]} + {one.text}"
             new = spot.replace(one.first, one.last, f"({text})" if bound else text, "parts")

@@ -15,12 +15,12 @@ from msgspec.structs import replace
 from layoutprobe.rewrites.accumulators import accumulators
 from layoutprobe.rewrites.additions import around, carried, factors, lacking, steps, terms_more, units
 from layoutprobe.rewrites.arguments import borrow, swap
-from layoutprobe.rewrites.asked import asked, past
+from layoutprobe.rewrites.asked import asked, first_asked, past
 from layoutprobe.rewrites.barriers import barriers, moved
 from layoutprobe.rewrites.between_lanes import cleared, counted, overwritten, shifted, striped
-from layoutprobe.rewrites.called import called, covered, of_templates
+from layoutprobe.rewrites.called import called, covered, kept, of_templates
 from layoutprobe.rewrites.companions import companions
-from layoutprobe.rewrites.comparisons import comparisons, derived, looser, unsigned
+from layoutprobe.rewrites.comparisons import bare_sides, comparisons, derived, looser, unsigned
 from layoutprobe.rewrites.details import (
     both,
     bytes_of_lanes,
@@ -43,6 +43,7 @@ from layoutprobe.rewrites.guards import accompanied, extents, guards, made_of
 from layoutprobe.rewrites.helpers import (
     bare_objects,
     by_helper,
+    by_method,
     by_name,
     mirrored,
     oriented,
@@ -71,10 +72,10 @@ from layoutprobe.rewrites.loops import shares
 from layoutprobe.rewrites.moves import moves
 from layoutprobe.rewrites.neutral import neutral
 from layoutprobe.rewrites.of_reference import of_reference
-from layoutprobe.rewrites.omitted import omitted
-from layoutprobe.rewrites.ones import ones, quotients
+from layoutprobe.rewrites.omitted import advanced, omitted
+from layoutprobe.rewrites.ones import nonzero, ones, quotients
 from layoutprobe.rewrites.orders import orders
-from layoutprobe.rewrites.paired import interleaved, ties
+from layoutprobe.rewrites.paired import interleaved, of_both, ties
 from layoutprobe.rewrites.parts import parts
 from layoutprobe.rewrites.pool import begun_alike, ended_alike, joined, like_a_sibling, wrapped
 from layoutprobe.rewrites.quantities import constants, distances, meant, numbers, powers, told, weights
@@ -195,6 +196,13 @@ KINDS: Mapping[str, Kind] = {
     "rounded": Kind(rounded, 2.8, 0.1),
     "given_back": Kind(given_back, 2.6, 0.1),
     "spread": Kind(spread, 3.2, 0.1, most=8),
+    "kept": Kind(kept, 2.4, 0.1, most=4),
+    "bare_sides": Kind(bare_sides, 3.0, 0.1),
+    "nonzero": Kind(nonzero, 3.4, 0.1, most=4),
+    "of_both": Kind(of_both, 3.0, 0.1, most=8),
+    "by_method": Kind(by_method, 2.4, 0.1),
+    "first_asked": Kind(first_asked, 3.4, 0.1, most=12),
+    "advanced": Kind(advanced, 3.0, 0.1, most=16),
     "extents": Kind(extents, 2.4, 0.2, most=6),
     "accompanied": Kind(accompanied, 3.2, 0.1, most=16),
     "made_of": Kind(made_of, 3.2, 0.1, most=16),

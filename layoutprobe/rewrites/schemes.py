@@ -74,7 +74,7 @@ def _of_numbers(spot: Spot) -> Iterator[Rewrite]:
     tokens = spot.source.tokens
     for i in spot.within:
         plain = spot.source.partner.get(i) == i + 2 and tokens[i + 1].kind == "name"
-        if tokens[i].text != "[" or not plain or tokens[i + 3].text == "[":
+        if tokens[i].text != "[" or not plain or spot.source.word(i + 3) == "[":
             continue
         number = tokens[i + 1].text
         known = {*re.findall(r"\w+::", spot.body)} | {"", *_objects(spot, i)}

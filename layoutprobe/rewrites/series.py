@@ -291,7 +291,7 @@ _MOST_SIZES = 2
 
 def _end_of_declared(source: Source, at: int) -> int:
     """The comma or semicolon behind what is declared with other names in one statement."""
-    end = source.around(at).stop
+    end = source.around(at).stop if at < len(source.tokens) else at
     while at < end and source.tokens[at].text != ",":
         at = source.partner.get(at, at) + 1 if source.tokens[at].text in ("(", "[", "{") else at + 1
     return min(at, end)

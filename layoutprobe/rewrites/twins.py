@@ -35,6 +35,7 @@ def twins(spot: Spot) -> Iterator[Rewrite]:
     for piece in own:
         for ratio, other in islice(_nearest(spot, piece, others), _MOST_TWINS):
             found += [(1 - ratio + late, one) for late, one in _differences(spot, piece, other)]
+        found += [(0.1, one) for other in others for one in _as_a_whole(spot, piece, other)]
     found.sort(key=lambda pair: pair[0])
     yield from (replace(one, rank=3 * late) for late, one in found)
 
@@ -86,6 +87,34 @@ def _differences(spot: Spot, piece: Node, other: Node) -> Iterator[tuple[float, 
                 yield 0.0, _put(spot, piece.first + c, piece.first + d, text)
         elif d - c == 1 and not spot.source.defines(piece.first + c):
             yield 0.5, spot.replace(piece.first + c, piece.first + d, theirs[a].text, "twin")
+
+
+def _as_a_whole(spot: Spot, piece: Node, other: Node) -> Iterator[Rewrite]:
+    """All that a name is given whose first or last letter alone is another one, in names of this one's letter:
+    `IN_W = (OUT_W - 1) * STRIDE + S` as `IN_H = (OUT_H - 1) * STRIDE + R` is made."""
+    mine, theirs = spot.assignment(piece), spot.assignment(other)
+    if mine is None or theirs is None or mine[0] != theirs[0]:
+        return
+    tokens = spot.source.tokens
+    own, its = tokens[mine[1].last - 1].text, tokens[theirs[1].last - 1].text
+    if (
+        own == its
+        or len(own) != len(its)
+        or len(own) < _SIDES
+        or not (own[:-1] == its[:-1] or own[1:] == its[1:])
+    ):
+        return
+    at = -1 if own[:-1] == its[:-1] else 0
+    names = {its: own}
+    for i in range(theirs[2].first, theirs[2].last):
+        text = tokens[i].text
+        if tokens[i].kind == "name" and text[at] == its[at]:
+            now = text[:-1] + own[at] if at else own[at] + text[1:]
+            if re.search(rf"\b{now}\b", spot.source.text):
+                names[text] = now
+    text = spot.with_words(theirs[2].first, theirs[2].last, names)
+    if text != spot.text(mine[2]):
+        yield spot.replace(mine[2].first, mine[2].last, text, "twin")
 
 
 def _are_names(one: Token, other: Token) -> bool:

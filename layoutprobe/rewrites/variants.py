@@ -383,7 +383,7 @@ def _whole(source: Source, statement: range, rewrite: Rewrite) -> Region | None:
 def _without_heads(source: Source, statement: range) -> range:
     """A statement without `else` before it; where one follows, without the test: braces around would end that."""
     tokens, first = source.tokens, statement.start
-    followed = any(token.text == "else" for token in tokens[statement.stop + 1 : statement.stop + 2])
+    followed = source.word(statement.stop + 1) == "else"
     while first + 1 < statement.stop:
         if tokens[first].text == "else":
             first += 1

@@ -87,7 +87,7 @@ def _lambda_heads(source: Source) -> Iterator[tuple[int, int]]:
         closed = source.partner.get(i) if token.text == "[" and i else None
         if closed is None or tokens[i - 1].kind != "sign" or tokens[i - 1].text in ("]", ")", ">"):
             continue
-        last = source.partner.get(closed + 1, closed) if tokens[closed + 1].text == "(" else closed
+        last = source.partner.get(closed + 1, closed) if source.word(closed + 1) == "(" else closed
         body = next(
             (j for j in range(last + 1, min(last + _TAIL, len(tokens))) if tokens[j].text == "{"), None
         )

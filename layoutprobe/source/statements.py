@@ -116,6 +116,10 @@ class Source:
         """The first token that ends at a place in the text, or behind it; the last one where none does."""
         return min(bisect_left(self.tokens, offset, key=lambda token: token.end), len(self.tokens) - 1)
 
+    def word(self, i: int) -> str:
+        """The text of a token; "" where there is none: a macro's body may end in the middle of a sentence."""
+        return self.tokens[i].text if 0 <= i < len(self.tokens) else ""
+
     def defines(self, i: int) -> bool:
         """A name that is given a value, or declared as an array."""
         follows = self.tokens[i + 1].text if i + 1 < len(self.tokens) else ""

@@ -16,8 +16,7 @@ def end_of(source: Source, first: int) -> int | None:
     last = source.partner.get(stop) if source.is_block(stop) else stop
     if last is None or last >= len(tokens):
         return None
-    follows = last + 1 < len(tokens) and tokens[last + 1].text == "else"
-    return end_of(source, last + 1) if follows else last
+    return end_of(source, last + 1) if source.word(last + 1) == "else" else last
 
 
 def start_of(source: Source, last: int) -> int | None:
