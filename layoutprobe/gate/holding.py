@@ -38,6 +38,7 @@ class Held(Struct, frozen=True):
         in_loop: it is of the head of a loop.
         unread: with it a parameter of a template or helper is not read any more, or an array not filled.
         one_more: it has a number more than what it replaces, where a name may be meant.
+        uneven: a constant of the source is no power of two with it, and was one: a tile may fit so by chance.
         old: what it replaces.
         work: instructions that all waves execute with it, together.
         longest: those of the wave that executes most.
@@ -54,6 +55,7 @@ class Held(Struct, frozen=True):
     in_loop: bool = False
     unread: bool = False
     one_more: bool = False
+    uneven: bool = False
     old: str = ""
     work: int = 0
     longest: int = 0
@@ -72,9 +74,12 @@ class Held(Struct, frozen=True):
 
     def may_lead(self, findings: Sequence[Finding]) -> bool:
         """Nothing goes wrong at other sizes, or nothing but what a right kernel may have: it bears no larger size.
-        What mends values by chance goes wrong in values there, or as it did."""
+        What mends values by chance goes wrong in values there, or as it did; elements that are never stored are those
+        of a size for which there is no more room."""
         kinds = {numerics.NAME, *(found.check for found in findings)}
-        return not any(one.rule.partition("/")[0] in kinds for one in self.unlisted)
+        known = {found.rule.id for found in findings}
+        beyond = (one.rule for one in self.unlisted if one.rule not in _BEARS_NO_MORE - known)
+        return not any(rule.partition("/")[0] in kinds for rule in beyond)
 
     @property
     def may_be_beaten(self) -> bool:
@@ -94,15 +99,16 @@ class Held(Struct, frozen=True):
 
     def is_doubtful(self, case: KernelCase) -> bool:
         """Whether it brings a number that is an extent at some size, and may hold for it alone; makes a wave or other
-        code do what others should; has a loop go further, as more passes may do what is left out; leaves a parameter
-        unread; or takes a swizzle or a padding away from one side, where the other one lacks it, or changes it for
-        both."""
+        code do what others should, or an uneven tile; has a loop go further, as more passes may do what is left out;
+        leaves a parameter unread; or takes a swizzle or a padding away from one side, where the other one lacks it,
+        or changes it for both."""
         if (
             self.longer
             or self.idle is not None
             or self.plainer
             or self.of_both
             or self.unread
+            or self.uneven
             or (self.in_loop and self.edit.rewrite.text.lstrip().startswith("+"))
         ):
             return True
@@ -111,6 +117,8 @@ class Held(Struct, frozen=True):
         return any(int(number) in extents for number in brought)
 
 
+_BEARS_NO_MORE = frozenset((f"{numerics.NAME}/never-defined", "epilogue/never-written"))
+"""Rules of what a kernel leaves out that is launched for more than it has been made for."""
 _WHOLE = re.compile(r"(?<![\w.])\d{1,9}\b(?!\.)")
 
 
@@ -136,8 +144,20 @@ def of_text(edit: SourceEdit, text: str) -> Held:
         in_loop=in_loop,
         unread=unread,
         one_more=one_more,
+        uneven=_CONSTANT.match(head) is not None and _is_even(old) and not _is_even(new),
         old=old,
     )
+
+
+_CONSTANT = re.compile(
+    r"#\s*define\b|(?:static |inline |const |__shared__ )*constexpr\b|static const\b|enum\b"
+)
+
+
+def _is_even(text: str) -> bool:
+    """Whether a text is a power of two, of more than a few, or no number at all."""
+    number = re.fullmatch(r"\s*(\d{1,6})u?\s*", text)
+    return number is None or (int(number[1]) > _SMALL and int(number[1]).bit_count() == 1)
 
 
 def _leaves_unread(source: Source, offset: int, old: str, new: str) -> bool:
@@ -196,9 +216,7 @@ def is_padding(head: str, old: str, new: str) -> bool:
         head: what its line begins with.
         old, new: what is replaced, and by what.
     """
-    constant = re.match(
-        r"#\s*define\b|(?:static |inline |const |__shared__ )*constexpr\b|static const\b|enum\b", head
-    )
+    constant = _CONSTANT.match(head)
     if constant is None:
         return False
     # What follows a plus is the padding: a share of it may be none.

@@ -172,7 +172,9 @@ def _limits(spot: Spot, integers: Sequence[str], bounds: Counter[str]) -> list[s
     return list(dict.fromkeys((*known, *beside, *handed)))[: 2 * _BOUNDS]
 
 
-_SUM = re.compile(r"(?<![\w.*/%] )(?<![\w.>])\b([A-Za-z_][\w.]* \+ [A-Za-z_]\w*)\b(?! *[*/%.(\[])")
+_SUM = re.compile(
+    r"(?<![\w.*/%] )(?<![\w.>])((?:\([A-Za-z_]\w*\)|\b[A-Za-z_][\w.]*) \+ [A-Za-z_]\w*)\b(?! *[*/%.(\[])"
+)
 _GUARDED = 40
 """Words behind a test that are likely to be under it."""
 _INDICES, _BOUNDS, _LETTERS, _LOWEST = 10, 6, 2, 3

@@ -89,6 +89,34 @@ def spread(spot: Spot) -> Iterator[Rewrite]:
         yield spot.replace(spot.start(node), node.last, text, "spread")
 
 
+def reordered(spot: Spot) -> Iterator[Rewrite]:
+    """`(head * SLOTS + slot) * dims + d` for `(head * dims + d) * SLOTS + slot`: the last two axes in turn."""
+    for node in spot.tree.walk():
+        line = node.parts[0] if node.kind == "sum" and len(node.parts) == _TWO else None
+        inner = (
+            line.parts[0] if line is not None and line.kind == "product" and len(line.parts) == _TWO else None
+        )
+        row = (
+            inner.parts[0] if inner is not None and inner.kind == "group" and len(inner.parts) == 1 else None
+        )
+        if line is None or row is None or row.kind != "sum" or len(row.parts) != _TWO:
+            continue
+        first = row.parts[0]
+        signs = {spot.operator(node, 1), spot.operator(row, 1)}
+        if first.kind != "product" or len(first.parts) != _TWO or signs != {"+"}:
+            continue
+        head, by = (
+            spot.source.slice(spot.start(first.parts[0]), first.parts[0].last),
+            spot.text(first.parts[1]),
+        )
+        column, pitch, rest = spot.text(row.parts[1]), spot.text(line.parts[1]), spot.text(node.parts[1])
+        text = f"({head} * {pitch} + {rest}) * {by} + {column}"
+        yield spot.replace(spot.start(node), node.last, text, "reordered")
+
+
+_TWO = 2
+
+
 def _flat(spot: Spot) -> Iterator[Node]:
     """Expressions with operators, of which each is in no other one but by brackets."""
     inside = set[int]()

@@ -45,6 +45,40 @@ def rounded(spot: Spot) -> Iterator[Rewrite]:
             yield spot.replace(first, node.last, f"rintf({half[1].strip()})", "rounded")
 
 
+def flagged(spot: Spot) -> Iterator[Rewrite]:
+    """`done ? 0 : x[i]` for `x[i]`, for a flag that the function has."""
+    flags = dict.fromkeys(_FLAG.findall(spot.source.text))
+    known = [name for name in flags if name in spot.names and name not in spot.text(spot.tree)]
+    assigned = spot.assignment(spot.tree)
+    if assigned is None or not known or "?" in spot.text(spot.tree):
+        return
+    value = assigned[2]
+    text = spot.source.slice(spot.start(value), value.last)
+    for name in known[:_MOST_FLAGS]:
+        for choice in (f"{name} ? 0 : {text}", f"{name} ? {text} : 0"):
+            yield spot.replace(spot.start(value), value.last, choice, "flagged")
+
+
+_FLAG, _MOST_FLAGS = re.compile(r"\bbool\s+(\w+)\s*[=;,]"), 4
+
+
+def populations(spot: Spot) -> Iterator[Rewrite]:
+    """`n += __popc(peers);` for `n += 1;`: one lane counts for all that have the same."""
+    assigned = spot.assignment(spot.tree)
+    if assigned is None or assigned[0] != "+=" or spot.text(assigned[2]) not in ("1", "1u"):
+        return
+    for name in list(dict.fromkeys(_OF_LANES.findall(spot.body)))[:_MOST_FLAGS]:
+        for call in dict.fromkeys((*_COUNTS.findall(spot.source.text), "__popc", "__popcll")):
+            if name in spot.names:
+                yield spot.replace(assigned[2].first, assigned[2].last, f"{call}({name})", "populations")
+
+
+_OF_LANES = re.compile(
+    r"\b(?:unsigned|uint32_t|uint64_t|unsigned int|unsigned long long|auto)\s+(\w+)\s*[=;,]"
+)
+_COUNTS = re.compile(r"\b(__popc(?:ll)?|__builtin_popcount(?:ll)?)\(")
+
+
 def given_back(spot: Spot) -> Iterator[Rewrite]:
     """`return __shfl(v, 0);` for `return v;` behind exchanges between lanes: one lane has the whole."""
     tokens, here = spot.source.tokens, spot.within
@@ -242,6 +276,9 @@ def groups(spot: Spot) -> Iterator[Rewrite]:
         if sign == "%" and len(node.parts) == 2:
             for name in _relatives(spot, text):
                 yield spot.replace(node.first, node.last, f"{before} / ({name} / {text})", "groups")
+            for name in _extents(spot, text, behind):
+                new = spot.replace(node.first, node.last, f"{before} / {name}", "groups")
+                yield replace(new, rank=0.4)
             inner = last.parts[0] if last.kind == "group" and len(last.parts) == 1 else last
             if inner.kind == "product" and len(inner.parts) == 2 and spot.operator(inner, 1) == "/":
                 yield spot.replace(node.first, node.last, f"{before} / {spot.text(inner.parts[1])}", "groups")

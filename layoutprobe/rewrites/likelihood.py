@@ -32,6 +32,11 @@ def unlike(spot: Spot, one: Operand, other: Known) -> float:
     score -= _DERIVED * (one.text in _made_of(spot).get(other.text, ()))
     score -= _made_alone_of(spot, one.text, other.text)
     score -= _EXTENT_OF * _is_extent_of_what_follows(spot, one, other.text)
+    score += _NO_PITCH * (
+        _IS_PITCH.fullmatch(other.text) is not None
+        and not _IS_PITCH.fullmatch(one.text)
+        and "*" not in (spot.source.word(one.first - 1), spot.source.word(one.last))
+    )
     score -= _PREFIX * _begins_alike(one.text, other.text)
     score -= _DIVMOD * _is_of_the_other_part(spot, one, other.text)
     score -= _PITCH * _is_pitch_of_what_is_before(spot, one, other.text)
@@ -55,6 +60,9 @@ def _is_pitch_of_what_is_before(spot: Spot, one: Operand, other: str) -> bool:
     return re.search(rf"\b{term}\s*=[^;,=]*\*\s*{re.escape(other)}\s*[;,]", spot.body) is not None
 
 
+_IS_PITCH = re.compile(r"(?:\w*[._])?(?:ld[a-z]?\d?|\w*[Ss]tride\w*|\w*[Pp]itch\w*)|LD\w*")
+_NO_PITCH = 1.5
+"""How much unlikelier the length of a row is meant where nothing is multiplied by it."""
 _TWO = 2
 _PITCH = 2.0
 """How much likelier such a name is meant."""

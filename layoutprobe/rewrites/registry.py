@@ -38,7 +38,7 @@ from layoutprobe.rewrites.elsewhere import elsewhere
 from layoutprobe.rewrites.evidence import extremes, limits, strides, tested, unread
 from layoutprobe.rewrites.exchanged import bound, crossed, stand_ins
 from layoutprobe.rewrites.families import enumerators, families
-from layoutprobe.rewrites.grouped import guarded, regrouped, spread, transposed
+from layoutprobe.rewrites.grouped import guarded, regrouped, reordered, spread, transposed
 from layoutprobe.rewrites.guards import accompanied, extents, guards, made_of
 from layoutprobe.rewrites.helpers import (
     bare_objects,
@@ -59,9 +59,11 @@ from layoutprobe.rewrites.idioms import (
     choices,
     conversions,
     first_only,
+    flagged,
     given_back,
     groups,
     initial,
+    populations,
     roots,
     rounded,
 )
@@ -124,7 +126,7 @@ KINDS: Mapping[str, Kind] = {
     "brackets": Kind(brackets, 3.5, 0.3),
     "names": Kind(names, 2.4, 0.045, at_once=True),
     "scalars": Kind(scalars, 3.6, 0.3),
-    "grown": Kind(grown, 4.4, 0.35),
+    "grown": Kind(grown, 4.4, 0.35, at_once=True),
     "named": Kind(named, 3.6, 0.4),
     "subscripts": Kind(subscripts, 3.4, 0.45),
     "terms": Kind(less, 3.7, 0.15, at_once=True),
@@ -203,6 +205,9 @@ KINDS: Mapping[str, Kind] = {
     "by_method": Kind(by_method, 2.4, 0.1),
     "first_asked": Kind(first_asked, 3.4, 0.1, most=12),
     "advanced": Kind(advanced, 3.0, 0.1, most=16),
+    "reordered": Kind(reordered, 2.8, 0.1),
+    "flagged": Kind(flagged, 3.2, 0.1, most=8),
+    "populations": Kind(populations, 2.6, 0.1, most=8),
     "extents": Kind(extents, 2.4, 0.2, most=6),
     "accompanied": Kind(accompanied, 3.2, 0.1, most=16),
     "made_of": Kind(made_of, 3.2, 0.1, most=16),
