@@ -76,6 +76,8 @@ class Held(Struct, frozen=True):
         """Nothing goes wrong at other sizes, or nothing but what a right kernel may have: it bears no larger size.
         What mends values by chance goes wrong in values there, or as it did; elements that are never stored are those
         of a size for which there is no more room."""
+        if self.uneven:  # nobody means it
+            return False
         kinds = {numerics.NAME, *(found.check for found in findings)}
         known = {found.rule.id for found in findings}
         beyond = (one.rule for one in self.unlisted if one.rule not in _BEARS_NO_MORE - known)

@@ -32,6 +32,24 @@ def swap(spot: Spot) -> Iterator[Rewrite]:
                 yield from (replace(new, rank=-same) for new in _exchanged(spot, one, other))
 
 
+def diagonal(spot: Spot) -> Iterator[Rewrite]:
+    """`at(first + t, first + t)` for `at(t, t)`: an element of the diagonal of a block, and not of the first one."""
+    source = spot.source
+    for i in spot.within:
+        parts = source.parts(i) if source.tokens[i].text in ("(", "[") and i in source.partner else []
+        names = [source.slice(a, b) for a, b in parts]
+        if len(names) != len(("row", "column")) or names[0] != names[1] or not names[0].isidentifier():
+            continue
+        known = [name for name, one in spot.names.items() if one.sort == "integer" and name.isidentifier()]
+        for nth, name in enumerate([name for name in known if name not in names][:_MOST_DIAGONAL]):
+            text = f"{name} + {names[0]}"
+            new = spot.replace(parts[0][0], parts[1][1], f"{text}, {text}", "diagonal")
+            yield replace(new, rank=0.1 * nth)
+
+
+_MOST_DIAGONAL = 8
+
+
 def _of_one_shape(source: Source, one: tuple[int, int], other: tuple[int, int]) -> bool:
     """Whether two arguments are written alike but for one word: `zeros[at], scales[at]`."""
     mine, theirs = ([token.text for token in source.tokens[a:b]] for a, b in (one, other))

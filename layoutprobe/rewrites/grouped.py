@@ -75,7 +75,7 @@ def spread(spot: Spot) -> Iterator[Rewrite]:
     """`((i + r) * stride + k) * PITCH` for `(i + r + k) * stride * PITCH`: a term that a factor has taken in; and the
     reverse."""
     for node in spot.tree.walk():
-        inner = node.parts[0].parts[0] if node.kind == "product" and node.parts[0].kind == "group" else None
+        inner = _bare(node.parts[0]) if node.kind == "product" else None
         if inner is None or inner.kind != "sum" or spot.operator(node, 1) != "*":
             continue
         factor, term = spot.text(node.parts[1]), inner.parts[-1]
@@ -93,12 +93,8 @@ def reordered(spot: Spot) -> Iterator[Rewrite]:
     """`(head * SLOTS + slot) * dims + d` for `(head * dims + d) * SLOTS + slot`: the last two axes in turn."""
     for node in spot.tree.walk():
         line = node.parts[0] if node.kind == "sum" and len(node.parts) == _TWO else None
-        inner = (
-            line.parts[0] if line is not None and line.kind == "product" and len(line.parts) == _TWO else None
-        )
-        row = (
-            inner.parts[0] if inner is not None and inner.kind == "group" and len(inner.parts) == 1 else None
-        )
+        pair = line is not None and line.kind == "product" and len(line.parts) == _TWO
+        row = _bare(line.parts[0]) if line is not None and pair else None
         if line is None or row is None or row.kind != "sum" or len(row.parts) != _TWO:
             continue
         first = row.parts[0]
@@ -115,6 +111,13 @@ def reordered(spot: Spot) -> Iterator[Rewrite]:
 
 
 _TWO = 2
+
+
+def _bare(node: Node) -> Node:
+    """An expression without brackets around it."""
+    while node.kind in ("leaf", "group") and len(node.parts) == 1:
+        node = node.parts[0]
+    return node
 
 
 def _flat(spot: Spot) -> Iterator[Node]:

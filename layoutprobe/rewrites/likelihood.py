@@ -40,7 +40,9 @@ def unlike(spot: Spot, one: Operand, other: Known) -> float:
     score -= _PREFIX * _begins_alike(one.text, other.text)
     score -= _DIVMOD * _is_of_the_other_part(spot, one, other.text)
     score -= _PITCH * _is_pitch_of_what_is_before(spot, one, other.text)
-    score -= _LIMIT * (_IS_LIMIT.fullmatch(other.text) is not None and _is_bound(spot, one))
+    if _is_bound(spot, one):
+        score -= _LIMIT * (_IS_LIMIT.fullmatch(re.split(r"\.|->", other.text)[-1]) is not None)
+        score -= _LIMIT * _is_of_what_is_compared(spot, one, other.text)
     score -= _TOGETHER * (frozenset((one.text, other.text)) in _declared_together(spot.source))
     divides = spot.source.tokens[one.first - 1].text == "/" and one.first > 0
     score -= _MEAN * (divides and re.split(r"\.|->", other.text)[-1] in spot.scalars)
@@ -75,10 +77,18 @@ def _is_bound(spot: Spot, one: Operand) -> bool:
     return ends and (before in ("<", "<=", ">=", ">") or (before == "," and "min(" in spot.text(spot.tree)))
 
 
+def _is_of_what_is_compared(spot: Spot, one: Operand, other: str) -> bool:
+    """Whether what stands before the sign is made of a member of the same object: `tile.end` for `row` of
+    `tile.first`."""
+    head, dot, _ = other.partition(".")
+    index = spot.source.word(one.first - _TWO)
+    return bool(dot) and head not in BUILTIN and head in _made_of(spot).get(index, ())
+
+
 _LIMIT = 2.4
 """How much likelier a length is meant where something ends."""
 _IS_LIMIT = re.compile(
-    r"(?:\w*_)?(?:len|length|count|limit|valid|used|end|last|stop|n)|\w*(?:Len|Length|Count|End)"
+    r"(?:\w*_)?(?:len|length|count|limit|valid|used|end|last|stop|n)|\w*(?:Len|Length|Count|End)|(?:end|last|stop)(?:_\w+|[A-Z]\w*)"
 )
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from layoutprobe.rewrites.accumulators import accumulators
 from layoutprobe.rewrites.additions import around, carried, factors, lacking, steps, terms_more, units
-from layoutprobe.rewrites.arguments import borrow, swap
+from layoutprobe.rewrites.arguments import borrow, diagonal, swap
 from layoutprobe.rewrites.asked import asked, first_asked, past
 from layoutprobe.rewrites.barriers import barriers, moved
 from layoutprobe.rewrites.between_lanes import cleared, counted, overwritten, shifted, striped
@@ -208,6 +208,7 @@ KINDS: Mapping[str, Kind] = {
     "reordered": Kind(reordered, 2.8, 0.1),
     "flagged": Kind(flagged, 3.2, 0.1, most=8),
     "populations": Kind(populations, 2.6, 0.1, most=8),
+    "diagonal": Kind(diagonal, 3.0, 0.1, most=8),
     "extents": Kind(extents, 2.4, 0.2, most=6),
     "accompanied": Kind(accompanied, 3.2, 0.1, most=16),
     "made_of": Kind(made_of, 3.2, 0.1, most=16),
