@@ -47,7 +47,7 @@ def diagonal(spot: Spot) -> Iterator[Rewrite]:
             yield replace(new, rank=0.1 * nth)
 
 
-_MOST_DIAGONAL = 8
+_MOST_DIAGONAL = 16
 
 
 def _of_one_shape(source: Source, one: tuple[int, int], other: tuple[int, int]) -> bool:

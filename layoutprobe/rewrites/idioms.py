@@ -45,6 +45,24 @@ def rounded(spot: Spot) -> Iterator[Rewrite]:
             yield spot.replace(first, node.last, f"rintf({half[1].strip()})", "rounded")
 
 
+def magnitudes(spot: Spot) -> Iterator[Rewrite]:
+    """`fabsf(x)` for `x`, where a largest value is looked for: it may be below zero."""
+    assigned = spot.assignment(spot.tree)
+    values = [assigned[2]] if assigned is not None and assigned[0] == "=" else []
+    values += [part for node in spot.tree.walk() if _is_largest(spot, node) for part in node.parts]
+    values += [part for node in spot.tree.walk() if node.kind == "comparison" for part in node.parts]
+    for value in values if re.search(r"fabs|max|>", spot.body) else ():
+        text = spot.source.slice(spot.start(value), value.last)
+        real = value.kind == "leaf" and "integer" not in spot.sorts(value)
+        if real and "fabs" not in text and re.search(r"[A-Za-z_]", text):
+            yield spot.replace(spot.start(value), value.last, f"fabsf({text})", "magnitudes")
+
+
+def _is_largest(spot: Spot, node: Node) -> bool:
+    """Whether a node is what a maximum is taken of."""
+    return node.kind == "call" and spot.source.word(node.first - 1) in ("fmaxf", "max", "fmax")
+
+
 def flagged(spot: Spot) -> Iterator[Rewrite]:
     """`done ? 0 : x[i]` for `x[i]`, for a flag that the function has."""
     flags = dict.fromkeys(_FLAG.findall(spot.source.text))

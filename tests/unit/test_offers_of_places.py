@@ -74,6 +74,13 @@ __global__ void places(const float* x, const float* w, const float* b, float* y,
   if (first + i0 < cols) y[first + i0] = acc0;
   const int other = i0 * 2 + 4 * wave + half;
   for (int at = threadIdx.x; at < rows; at += NT) sums[at] += other;
+  const bool last = lane == n;
+  const unsigned peers = __ballot(last);
+  int counted = 0;
+  counted += __popc(peers);
+  const float best = fabsf(x[lane]);
+  const float live = last ? 0 : x[n];
+  y[(row0 * cols + lane) * n + i0] = at(wave + half, wave + half) + live + best + counted;
   const int step = gridDim.x * blockDim.x;
 }
 """
@@ -98,6 +105,11 @@ __global__ void places(const float* x, const float* w, const float* b, float* y,
         ("(int)drop >= (int)unsigned(n);", "drop >= unsigned(n);"),
         ("kept = (acc0 * 2.f + 0.5f);", "kept = rintf(acc0 * 2.f);"),
         ("  chunk(n, carry);", "  carry = chunk(n, carry);"),
+        ("best = x[lane];", "best = fabsf(x[lane]);"),
+        ("live = x[n];", "live = last ? 0 : x[n];"),
+        ("counted += 1;", "counted += __popc(peers);"),
+        ("y[(row0 * n + i0) * cols + lane]", "y[(row0 * cols + lane) * n + i0]"),
+        ("at(half, half)", "at(wave + half, wave + half)"),
         ("  acc0 += below;", "  if (lane >= 1) acc0 += below;"),
         ("y[(size_t)lane * rows + row]", "y[(size_t)row * cols + lane]"),
         ("y[row0 + i0 * 2 + lane] = x", "y[row0 + i0 * 2 + 4 * wave + half] = x"),
