@@ -80,7 +80,7 @@ __global__ void places(const float* x, const float* w, const float* b, float* y,
   counted += __popc(peers);
   const float best = fabsf(x[lane]);
   const float live = last ? 0 : x[n];
-  y[(row0 * cols + lane) * n + i0] = at(wave + half, wave + half) + live + best + counted;
+  y[(row0 * cols + lane) * n + i0] = at(counted + half, counted + half) + live + best + counted;
   const int step = gridDim.x * blockDim.x;
 }
 """
@@ -109,7 +109,7 @@ __global__ void places(const float* x, const float* w, const float* b, float* y,
         ("live = x[n];", "live = last ? 0 : x[n];"),
         ("counted += 1;", "counted += __popc(peers);"),
         ("y[(row0 * n + i0) * cols + lane]", "y[(row0 * cols + lane) * n + i0]"),
-        ("at(half, half)", "at(wave + half, wave + half)"),
+        ("at(half, half)", "at(counted + half, counted + half)"),
         ("  acc0 += below;", "  if (lane >= 1) acc0 += below;"),
         ("y[(size_t)lane * rows + row]", "y[(size_t)row * cols + lane]"),
         ("y[row0 + i0 * 2 + lane] = x", "y[row0 + i0 * 2 + 4 * wave + half] = x"),
