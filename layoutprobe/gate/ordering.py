@@ -97,12 +97,24 @@ def _fences(edits: SourceEdits, race: Finding) -> list[SourceEdit]:
         statement = source.around(i)
         if statement.stop >= len(source.tokens):  # the file ends within it
             continue
-        first, last = source.tokens[statement.start].start, source.tokens[statement.stop].end
-        blanks = indent(source, statement.start)
-        for added in (_FENCE, BARRIER):
-            offset, text = (first, f"{added}\n{blanks}") if release else (last, f"\n{blanks}{added}")
-            found.append(SourceEdit(file, Rewrite(offset, offset, text, "barriers"), 0.1 * len(found), race))
+        last = source.tokens[statement.stop].end
+        for start in _before_signal(source, statement, at) if release else (statement.start,):
+            blanks, first = indent(source, start), source.tokens[start].start
+            for added in (_FENCE, BARRIER):
+                offset, text = (first, f"{added}\n{blanks}") if release else (last, f"\n{blanks}{added}")
+                found.append(
+                    SourceEdit(file, Rewrite(offset, offset, text, "barriers"), 0.1 * len(found), race)
+                )
     return found
+
+
+def _before_signal(source: Source, statement: range, store: int) -> list[int]:
+    """Where statements begin that signal, and the branches around them that do not store: all waves come to these."""
+    starts, block = [statement.start], source.block_around(statement.start)
+    while block is not None and not block[0] < store < block[1]:
+        starts.insert(0, source.around(source.partner.get(block[0] - 1, block[0] - 1)).start)
+        block = source.block_around(block[0])
+    return starts
 
 
 _SIGNAL = re.compile(r"__syncthreads$|_*(?:hip_)?atomic\w*$")
