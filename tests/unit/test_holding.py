@@ -189,3 +189,35 @@ def test_a_change_of_several_statements_stands_behind_one_of_one() -> None:
     assert several.may_be_beaten
     assert not one.may_be_beaten
     assert leading(several, one) == [one.edit.rewrite.text, several.edit.rewrite.text]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "uneven"),
+    [("16", "15", True), ("16", "32", False), ("16", "18", True), ("17", "16", False)],
+)
+def test_an_uneven_tile_leads_nothing(old: str, new: str, uneven: bool) -> None:
+    """Data that repeats may be right with 15 rows, and nobody means it."""
+    text = f"#define ROWS {old}\nconstexpr int N = {old};\n"
+    for at in (text.index(old), text.rindex(old)):
+        edit = SourceEdit(Path("k.hip"), Rewrite(at, at + len(old), new, "numbers"), 0.0, FINDING)
+        one = of_text(edit, text)
+        assert one.is_doubtful(CASE) == uneven
+        assert one.may_lead([FINDING]) != uneven
+
+
+@pytest.mark.parametrize(
+    ("rule", "found", "leads"),
+    [
+        ("numerics/never-defined", "numerics/wrong-values", True),
+        ("numerics/never-defined", "numerics/never-defined", False),
+        ("numerics/wrong-values", "numerics/wrong-values", False),
+        ("epilogue/never-written", "epilogue/written-twice", True),
+        ("epilogue/out-of-bounds", "epilogue/written-twice", False),
+        ("memory/load-out-of-bounds", "numerics/wrong-values", True),
+    ],
+)
+def test_what_bears_no_larger_size_may_lead(rule: str, found: str, leads: bool) -> None:
+    """A kernel for at most 16 heads of a group stores no 17th, whatever else was wrong with it."""
+    finding = Finding(Rule(found, "", "", ""), "C is wrong")
+    unlisted = Unlisted(f"goes wrong above G = 16: {rule} at G=17, which is not listed", rule)
+    assert replace(held("<", 10), unlisted=(unlisted,)).may_lead([finding]) == leads

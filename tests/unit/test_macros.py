@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from layoutprobe.gate.variants import _refused
+from layoutprobe.gate.variants import _AS_CHOSEN, _refused
 from layoutprobe.rewrites.registry import offered
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.rewrites.variants import combined
@@ -135,3 +135,17 @@ def test_what_stands_behind_a_mark_that_joins_words_is_read() -> None:
     (one,) = macros(text)
     place = next(token for token in one.body.tokens if token.text == "2")
     assert text[place.start : place.end] == "2"
+
+
+def test_where_a_template_is_used_may_not_be_to_blame_for_what_is_wrong_in_it() -> None:
+    """A change there is compiled by itself, and not given up."""
+    said = (
+        "k.hip:10:3: error: no member named 'mean' in 'Sum'\n"
+        "k.hip:40:5: note: in instantiation of function template specialization 'f<64>' requested here\n"
+    )
+    ((numbers, why),) = _refused(said, {"k.hip": {40: frozenset((7,))}})
+    assert numbers == {7}
+    assert _AS_CHOSEN.search(why)
+    ((numbers, why),) = _refused(said, {"k.hip": {10: frozenset((3,)), 40: frozenset((7,))}})
+    assert numbers == {3}
+    assert not _AS_CHOSEN.search(why)
