@@ -120,6 +120,66 @@ def test_functions_of_two_operands(device: Device) -> None:
         assert errors(found[2][finite], np.hypot(*wide)[finite]) <= 2
 
 
+def test_turns_are_exact(device: Device) -> None:
+    """Sine and cosine of x pi: of half turns they are what they are, and far out as near as at zero."""
+    rng = np.random.default_rng(35)
+    x = np.concatenate([np.arange(-8, 9) / 4, rng.uniform(-3, 3, 200), 2.0**40 + rng.integers(0, 64, 40) / 8])
+    turns = (x - 2 * np.rint(x / 2)).astype(np.longdouble) * np.longdouble("3.14159265358979323846264338")
+    sine, cosine = device.map(["sinpi(x)", "cospi(x)"], np.float64, x)
+    assert np.abs(sine - np.sin(turns)).max() < 4e-16
+    assert np.abs(cosine - np.cos(turns)).max() < 4e-16
+    half = np.array([-1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 7.0, 8.5])
+    sine, cosine = device.map(["sinpif(x)", "cospif(x)"], np.float32, half.astype(np.float32))
+    assert np.array_equal(sine, [1, 0, -1, 0, 1, 0, -1, 0, 1])
+    assert np.array_equal(cosine, [0, -1, 0, 1, 0, -1, 0, -1, 0])
+    odd = np.array([np.inf, -np.inf, np.nan])
+    assert np.isnan(device.map(["sinpi(x)", "cospi(x)"], np.float64, odd)).all()
+
+
+def test_parts_of_numbers(device: Device) -> None:
+    rng = np.random.default_rng(36)
+    x = np.concatenate([rng.uniform(-1, 1, 200) * 2.0 ** rng.integers(-60, 60, 200), SPECIAL])
+    y = np.concatenate([rng.uniform(-3, 3, 200), [2.0, 2.0, 1.0, 1.0, 1.0, 0.5, math.inf]])
+    parts = ["[&] { int e; return frexp(x, &e); }()", "[&] { int e; frexp(x, &e); return double(e); }()",
+             "[&] { double all; return modf(x, &all); }()", "[&] { double all; modf(x, &all); return all; }()",
+             "logb(x)", "remainder(x, y)"]  # fmt: skip
+    found = device.map(parts, np.float64, x, y)
+    with np.errstate(all="ignore"):
+        exact = [*np.frexp(x), *np.modf(x), np.floor(np.log2(np.abs(x)))]
+        exact.append(
+            np.array(
+                [math.remainder(a, b) if np.isfinite(a) else math.nan for a, b in zip(x, y, strict=True)]
+            )
+        )
+    for nth, (mine, theirs) in enumerate(zip(found, exact, strict=True)):
+        numbers = ~np.isnan(theirs.astype(float))
+        numbers &= np.isfinite(x) if nth in (1, 4) else True
+        assert np.array_equal(mine[numbers], theirs[numbers]), parts[nth]
+    whole = device.map(["double(ilogb(x))", "scalbn(x, 3)", "double(signbit(x))"], np.float64, x)
+    finite = np.isfinite(x) & (x != 0)
+    assert np.array_equal(whole[0][finite], np.frexp(x)[1][finite] - 1)
+    assert np.array_equal(whole[1], x * 8, equal_nan=True)
+    assert np.array_equal(whole[2][~np.isnan(x)], np.signbit(x)[~np.isnan(x)])
+
+
+def test_inverse_hyperbolic_functions(device: Device) -> None:
+    x = np.random.default_rng(37).uniform(-1, 1, 300)
+    found = device.map(["asinh(x * 9)", "acosh(1 + x * x * 9)", "atanh(x)", "rcbrt(x)"], np.float64, x)
+    wide = x.astype(np.longdouble)
+    exact = [
+        np.arcsinh(wide * 9),
+        np.arccosh((1 + x * x * 9).astype(np.longdouble)),
+        np.arctanh(wide),
+        1 / np.cbrt(wide),
+    ]
+    for mine, theirs in zip(found, exact, strict=True):
+        assert np.abs(mine / theirs - 1).max() < 4e-15
+    single = x.astype(np.float32)
+    (below,) = device.map(["normcdff(x * 5.0f)"], np.float32, single)
+    halves = [0.5 * math.erfc(-float(v) / math.sqrt(2)) for v in single * np.float32(5)]
+    assert errors(below, np.array(halves, np.longdouble)) <= 0.6
+
+
 def test_erfc_keeps_its_digits_far_out(device: Device) -> None:
     x = np.random.default_rng(34).uniform(-4, 9, 64).astype(np.float32)
     (found,) = device.map(["erfcf(x)"], np.float32, x)

@@ -143,6 +143,18 @@ LAYOUTPROBE_DEVICE double cos(double x) {
   sincos(x, &s, &c);
   return c;
 }
+// Of x times pi: what is left of whole turns is exact, and so is what is taken from half of one.
+LAYOUTPROBE_DEVICE double sinpi(double x) {
+  if (!(__builtin_fabs(x) < __builtin_inf())) return __builtin_nan("");
+  double left = x - 2.0 * __builtin_rint(0.5 * x);
+  if (__builtin_fabs(left) > 0.5) left = __builtin_copysign(1.0, left) - left;
+  return __builtin_copysign(sin(3.141592653589793 * left), left);
+}
+LAYOUTPROBE_DEVICE double cospi(double x) {
+  if (!(__builtin_fabs(x) < __builtin_inf())) return __builtin_nan("");
+  return sinpi(0.5 - __builtin_fabs(x - 2.0 * __builtin_rint(0.5 * x)));
+}
+LAYOUTPROBE_DEVICE void sincospi(double x, double* sine, double* cosine) { *sine = sinpi(x), *cosine = cospi(x); }
 LAYOUTPROBE_DEVICE double tan(double x) {
   double s, c;
   sincos(x, &s, &c);
@@ -239,6 +251,46 @@ LAYOUTPROBE_DEVICE double hypot(double x, double y) {
   if (most == 0.0 || most == __builtin_inf()) return most;
   return most * __builtin_sqrt(__builtin_fma(least / most, least / most, 1.0));
 }
+LAYOUTPROBE_DEVICE double remainder(double x, double y) {
+  const double step = __builtin_fabs(y);
+  double left = __builtin_fabs(step <= 0x1p1022 ? fmod(x, step + step) : x);
+  if (!(left < __builtin_inf()) || !(step > 0.0)) return __builtin_nan("");
+  if (left > 0.5 * step) left -= step, left -= left >= 0.5 * step ? step : 0.0;
+  return __builtin_signbit(x) ? -left : left;
+}
+LAYOUTPROBE_DEVICE double asinh(double x) {
+  const double a = __builtin_fabs(x);
+  const double sum = a < 0x1p500 ? log1p(a + a * a / (1.0 + __builtin_sqrt(a * a + 1.0))) : log(a) + 0.693147180559945309;
+  return __builtin_copysign(sum, x);
+}
+LAYOUTPROBE_DEVICE double acosh(double x) {
+  const double t = x - 1.0;
+  return x < 0x1p500 ? log1p(t + __builtin_sqrt(2.0 * t + t * t)) : log(x) + 0.693147180559945309;
+}
+LAYOUTPROBE_DEVICE double atanh(double x) {
+  const double a = __builtin_fabs(x);
+  return __builtin_copysign(0.5 * log1p(2.0 * a / (1.0 - a)), x);
+}
+LAYOUTPROBE_DEVICE double rcbrt(double x) { return 1.0 / cbrt(x); }
+LAYOUTPROBE_DEVICE double normcdf(double x) { return 0.5 * erfc(x * -0.707106781186547524); }
+LAYOUTPROBE_DEVICE double rhypot(double x, double y) { return 1.0 / hypot(x, y); }
+LAYOUTPROBE_DEVICE double frexp(double x, int* exponent) {
+  const bool finite = __builtin_fabs(x) < __builtin_inf();
+  *exponent = finite ? __builtin_amdgcn_frexp_exp(x) : 0;
+  return finite ? __builtin_amdgcn_frexp_mant(x) : x;
+}
+LAYOUTPROBE_DEVICE double modf(double x, double* whole) {
+  *whole = __builtin_trunc(x);
+  return __builtin_copysign(__builtin_fabs(x) < __builtin_inf() ? x - *whole : x != x ? x : 0.0, x);
+}
+LAYOUTPROBE_DEVICE int ilogb(double x) {
+  if (x == 0.0) return -2147483647 - 1;
+  return __builtin_fabs(x) < __builtin_inf() ? __builtin_amdgcn_frexp_exp(x) - 1 : 2147483647;
+}
+LAYOUTPROBE_DEVICE double logb(double x) {
+  if (x == 0.0) return -__builtin_inf();
+  return __builtin_fabs(x) < __builtin_inf() ? double(ilogb(x)) : x * x;
+}
 
 #define LAYOUTPROBE_FLOATS(name)                                                       \
   LAYOUTPROBE_DEVICE float name##f(float a) { return float(name(double(a))); }         \
@@ -249,6 +301,14 @@ LAYOUTPROBE_FLOATS(cbrt)
 LAYOUTPROBE_FLOATS(sin)
 LAYOUTPROBE_FLOATS(cos)
 LAYOUTPROBE_FLOATS(tan)
+LAYOUTPROBE_FLOATS(sinpi)
+LAYOUTPROBE_FLOATS(asinh)
+LAYOUTPROBE_FLOATS(acosh)
+LAYOUTPROBE_FLOATS(atanh)
+LAYOUTPROBE_FLOATS(rcbrt)
+LAYOUTPROBE_FLOATS(normcdf)
+LAYOUTPROBE_FLOATS(logb)
+LAYOUTPROBE_FLOATS(cospi)
 LAYOUTPROBE_FLOATS(asin)
 LAYOUTPROBE_FLOATS(acos)
 LAYOUTPROBE_FLOATS(atan)
@@ -267,13 +327,41 @@ LAYOUTPROBE_FLOATS(pow)
 LAYOUTPROBE_FLOATS(atan2)
 LAYOUTPROBE_FLOATS(fmod)
 LAYOUTPROBE_FLOATS(hypot)
+LAYOUTPROBE_FLOATS(rhypot)
+LAYOUTPROBE_FLOATS(remainder)
 #undef LAYOUTPROBE_FLOATS
 LAYOUTPROBE_DEVICE void sincosf(float x, float* sine, float* cosine) {
   double s, c;
   sincos(double(x), &s, &c);
   *sine = float(s), *cosine = float(c);
 }
+LAYOUTPROBE_DEVICE void sincospif(float x, float* sine, float* cosine) { *sine = sinpif(x), *cosine = cospif(x); }
 LAYOUTPROBE_DEVICE void __sincosf(float x, float* sine, float* cosine) { *sine = __sinf(x), *cosine = __cosf(x); }
+LAYOUTPROBE_DEVICE float frexpf(float x, int* exponent) { return float(frexp(double(x), exponent)); }
+LAYOUTPROBE_DEVICE float modff(float x, float* whole) {
+  double all;
+  const float part = float(modf(double(x), &all));
+  *whole = float(all);
+  return part;
+}
+LAYOUTPROBE_DEVICE int ilogbf(float x) { return ilogb(double(x)); }
+LAYOUTPROBE_DEVICE float scalbnf(float x, int by) { return __builtin_ldexpf(x, by); }
+LAYOUTPROBE_DEVICE double scalbn(double x, int by) { return __builtin_ldexp(x, by); }
+LAYOUTPROBE_DEVICE float norm3df(float x, float y, float z) {
+  return float(__builtin_sqrt(double(x) * x + double(y) * y + double(z) * z));
+}
+LAYOUTPROBE_DEVICE float rnorm3df(float x, float y, float z) {
+  return float(1.0 / __builtin_sqrt(double(x) * x + double(y) * y + double(z) * z));
+}
+LAYOUTPROBE_DEVICE float __tanf(float x) { return __sinf(x) / __cosf(x); }
+LAYOUTPROBE_DEVICE float fdividef(float a, float b) { return a / b; }
+LAYOUTPROBE_DEVICE float powif(float x, int by) { return powf(x, float(by)); }
+LAYOUTPROBE_DEVICE bool signbit(float a) { return __builtin_signbit(a); }
+LAYOUTPROBE_DEVICE bool signbit(double a) { return __builtin_signbit(a); }
+LAYOUTPROBE_DEVICE float nanf(const char*) { return __builtin_nanf(""); }
+LAYOUTPROBE_DEVICE double nan(const char*) { return __builtin_nan(""); }
+LAYOUTPROBE_DEVICE long long llrintf(float a) { return (long long)__builtin_rintf(a); }
+LAYOUTPROBE_DEVICE long long llroundf(float a) { return (long long)__builtin_roundf(a); }
 LAYOUTPROBE_DEVICE float fdimf(float a, float b) { return a > b ? a - b : 0.0f; }
 LAYOUTPROBE_DEVICE long lrintf(float a) { return long(__builtin_rintf(a)); }
 LAYOUTPROBE_DEVICE long lroundf(float a) { return long(__builtin_roundf(a)); }
