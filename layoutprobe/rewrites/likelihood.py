@@ -223,6 +223,12 @@ def _is_extent_of_what_follows(spot: Spot, one: Operand, other: str) -> bool:
     return bool(re.search(rf"\b{count}\s*<=?\s*{name}\b|\*\s*{name}\s*\+\s*{count}\b", spot.body))
 
 
+def _is_size_between_rows(spot: Spot, one: Operand, other: str) -> bool:
+    """Whether a size would stand where rows are counted, for what is none: `m * WIDTH + i` for `m * n + i`."""
+    beside = spot.source.word(one.first - 1), spot.source.word(one.last)
+    return beside == ("*", "+") and is_size(spot, other) and not is_size(spot, one.text)
+
+
 def _is_mean(spot: Spot, one: Operand, other: str) -> bool:
     """Whether something is divided by an extent that the kernel is given: a mean is over all."""
     return one.first > 0 and spot.source.word(one.first - 1) == "/" and _last(other) in spot.scalars
@@ -297,6 +303,7 @@ _REASONS: Sequence[tuple[float, Callable[[Spot, Operand, str], float]]] = (
     (1.5, _is_no_pitch),
     (-2.5, _is_of_the_other_part),
     (-3.5, _is_extent_of_what_follows),
+    (-2.4, _is_size_between_rows),
     (-2.0, _is_mean),
     (-2.5, _goes_along),
     (-2.5, _agrees),

@@ -11,7 +11,7 @@ from msgspec import Struct
 from layoutprobe.source.declarations import declarations, sort_of
 from layoutprobe.source.expressions import function_around
 from layoutprobe.source.reach import foreign
-from layoutprobe.source.scope import BUILTIN, Outer, Scope, idle, scope
+from layoutprobe.source.scope import BUILTIN, Outer, Scope, idle, idle_constants, scope
 from layoutprobe.source.statements import Source
 from layoutprobe.source.tree import BINDING, Node, forest, parse
 
@@ -181,10 +181,12 @@ class Spot(Struct, frozen=True, dict=True):
 
     @cached_property
     def unused(self) -> frozenset[str]:
-        """Names that are known here and never used; and a member of what is known, where one alone is never used."""
-        members = idle(self.source)
+        """Names that are known here and never used; a member of what is known, and a constant of the file, where one
+        alone is never used."""
+        members, constants = idle(self.source), idle_constants(self.source)
         behind = [name for name in self.names if not name.isidentifier() and _last(name) in members]
-        return self.scope.unused.union(behind if len(behind) == 1 else ())
+        alone = [name for names in (behind, constants) if len(names) == 1 for name in names]
+        return self.scope.unused.union(alone)
 
     @cached_property
     def unknown(self) -> frozenset[str]:

@@ -165,6 +165,13 @@ def idle(source: Source) -> frozenset[str]:
 
 
 @lru_cache(maxsize=32)
+def idle_constants(source: Source) -> frozenset[str]:
+    """Numbers that are macros, and stand nowhere but where they are defined: in no other macro either."""
+    used = {token.text for token in source.tokens} | _of_macros(source)
+    return frozenset(_defined(source)) - used
+
+
+@lru_cache(maxsize=32)
 def _begun(source: Source) -> Counter[str]:
     """How often a word has its first value behind the head of a constructor: `: rows(n), left(n - 1) {`."""
     tokens, found = source.tokens, Counter[str]()
@@ -186,7 +193,7 @@ def _of_macros(source: Source) -> frozenset[str]:
     bodies = re.findall(
         r"^[ \t]*#[ \t]*define[ \t]+\w+((?:[^\n\\]|\\.)*)", source.text, re.MULTILINE | re.DOTALL
     )
-    return frozenset(word for body in bodies for word in words(body))
+    return frozenset(word for body in bodies for word in words(body.partition("//")[0]))
 
 
 def _is_outside(source: Source, i: int) -> bool:

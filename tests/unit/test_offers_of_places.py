@@ -151,6 +151,27 @@ def test_a_statement_is_offered_in_the_blocks_beside_it(wrong: str, right: str, 
     assert words(text) in [words(one.apply(mistaken)) for one in offered(spot)[:EARLY]]
 
 
+ROWS = """\
+#define MOST 16  // MOST: weights of a filter
+#define BINS (MOST_BINS / 2 + 1)
+#define MOST_BINS 128
+__global__ void filters(const float* w, const float* x, float* y, int filters, int frames) {
+  for (int m = threadIdx.x; m < filters; m += 32) {
+    const int n = min(filters, frames);
+    float sum = 0.f;
+    for (int i = 0; i < n; ++i) sum += w[m * MOST + i] * x[i * BINS];
+    y[m] = sum;
+  }
+}
+"""
+
+
+def test_a_constant_that_nothing_uses_is_the_length_of_a_row() -> None:
+    assert place(ROWS, "w[m * n + i]", "w[m * MOST + i]") < 12
+    kept = ROWS.replace("y[m] = sum;", "y[m % MOST] = sum;")
+    assert place(kept, "w[m * n + i]", "w[m * MOST + i]") < EARLY
+
+
 TEXT = Source(PLACES)
 
 
