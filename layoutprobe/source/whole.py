@@ -9,26 +9,28 @@ from layoutprobe.source.statements import Source
 
 def end_of(source: Source, first: int) -> int | None:
     """The last token of the statement that begins with one; None where none begins there."""
-    tokens = source.tokens
-    if first >= len(tokens) or tokens[first].text in ("}", "{", "do"):
-        return None
-    stop = source.around(first).stop
-    last = source.partner.get(stop) if source.is_block(stop) else stop
-    if last is None or last >= len(tokens):
-        return None
-    return end_of(source, last + 1) if source.word(last + 1) == "else" else last
+    while source.word(first) not in ("", "}", "{", "do"):
+        stop = source.around(first).stop
+        last = source.partner.get(stop) if source.is_block(stop) else stop
+        if last is None or last >= len(source.tokens):
+            return None
+        if source.word(last + 1) != "else":
+            return last
+        first = last + 1
+    return None
 
 
 def start_of(source: Source, last: int) -> int | None:
     """The first token of the statement that ends with one; None where none does."""
-    tokens = source.tokens
-    if last <= 0 or tokens[last].text not in (";", "}"):
-        return None
-    opened = last if tokens[last].text == ";" else source.partner.get(last, 0)
-    if not opened or tokens[opened - 1].text in (";", "{"):
-        return None
-    start = source.around(source.partner.get(opened - 1, opened - 1)).start
-    return start_of(source, start - 1) if tokens[start].text == "else" else start
+    while source.word(last) in (";", "}"):
+        opened = last if source.word(last) == ";" else source.partner.get(last, 0)
+        if not opened or source.word(opened - 1) in (";", "{"):
+            return None
+        start = source.around(source.partner.get(opened - 1, opened - 1)).start
+        if source.word(start) != "else":
+            return start
+        last = start - 1
+    return None
 
 
 def behind(source: Source, last: int) -> Iterator[range]:
