@@ -169,7 +169,7 @@ __global__ void filters(const float* w, const float* x, float* y, int filters, i
 def test_a_constant_that_nothing_uses_is_the_length_of_a_row() -> None:
     assert place(ROWS, "w[m * n + i]", "w[m * MOST + i]") < 12
     kept = ROWS.replace("y[m] = sum;", "y[m % MOST] = sum;")
-    assert place(kept, "w[m * n + i]", "w[m * MOST + i]") < EARLY
+    assert place(kept, "w[m * n + i]", "w[m * MOST + i]") < 2 * EARLY
 
 
 TEXT = Source(PLACES)
