@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 import re
+from contextlib import chdir
 from functools import cache
 from pathlib import Path
 
@@ -36,7 +37,8 @@ def case_of(manifest: str, kernel: str) -> KernelCase:
 @cache
 def verdict(manifest: str, kernel: str, checks: tuple[str, ...]) -> KernelVerdict:
     case = case_of(manifest, kernel)
-    return check_kernel(case, case.arches[0], [check for check in CHECKS if check.name in checks])
+    with chdir(SEEDS.parent):  # headers beside the folder are shown where a user stands above both
+        return check_kernel(case, case.arches[0], [check for check in CHECKS if check.name in checks])
 
 
 def column() -> KernelVerdict:
