@@ -46,9 +46,12 @@ def first_asked(spot: Spot) -> Iterator[Rewrite]:
     if found is None or head.text in _HEADS or not spot.text(found[1]).endswith("]") or not ends(spot):
         return
     target = set(words(spot.text(found[1])))
-    near = sorted(_tests(spot), key=lambda text: len(target & set(words(text.partition(" ")[0]))) == 0)
-    whole = sorted(near, key=lambda text: re.split(r" [<>=!]", text)[0] not in spot.text(found[1]))
-    for nth, text in enumerate(whole[:_MOST_FIRST]):
+
+    def far(text: str) -> tuple[bool, bool]:
+        whole = re.split(r" [<>=!]", text)[0] in spot.text(found[1])
+        return not whole, target.isdisjoint(words(text.partition(" ")[0]))
+
+    for nth, text in enumerate(sorted(_tests(spot), key=far)[:_MOST_FIRST]):
         yield replace(Rewrite(head.start, head.start, f"if ({text}) ", "first_asked"), rank=0.1 * nth)
 
 

@@ -11,7 +11,7 @@ from layoutprobe.rewrites.known import CONSTANT, parameters
 from layoutprobe.rewrites.renames import renamed
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.scope import Operand
-from layoutprobe.source.tree import BINDING, JOINED, Node
+from layoutprobe.source.tree import BINDING, JOINED, Node, bare
 
 
 def transposed(spot: Spot) -> Iterator[Rewrite]:
@@ -75,7 +75,7 @@ def spread(spot: Spot) -> Iterator[Rewrite]:
     """`((i + r) * stride + k) * PITCH` for `(i + r + k) * stride * PITCH`: a term that a factor has taken in; and the
     reverse."""
     for node in spot.tree.walk():
-        inner = _bare(node.parts[0]) if node.kind == "product" else None
+        inner = bare(node.parts[0]) if node.kind == "product" else None
         if inner is None or inner.kind != "sum" or spot.operator(node, 1) != "*":
             continue
         factor, term = spot.text(node.parts[1]), inner.parts[-1]
@@ -94,7 +94,7 @@ def reordered(spot: Spot) -> Iterator[Rewrite]:
     for node in spot.tree.walk():
         line = node.parts[0] if node.kind == "sum" and len(node.parts) == _TWO else None
         pair = line is not None and line.kind == "product" and len(line.parts) == _TWO
-        row = _bare(line.parts[0]) if line is not None and pair else None
+        row = bare(line.parts[0]) if line is not None and pair else None
         if line is None or row is None or row.kind != "sum" or len(row.parts) != _TWO:
             continue
         first = row.parts[0]
@@ -111,13 +111,6 @@ def reordered(spot: Spot) -> Iterator[Rewrite]:
 
 
 _TWO = 2
-
-
-def _bare(node: Node) -> Node:
-    """An expression without brackets around it."""
-    while node.kind in ("leaf", "group") and len(node.parts) == 1:
-        node = node.parts[0]
-    return node
 
 
 def _flat(spot: Spot) -> Iterator[Node]:

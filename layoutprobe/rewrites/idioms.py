@@ -13,7 +13,7 @@ from layoutprobe.rewrites.known import CONSTANT, WIDE
 from layoutprobe.rewrites.omitted import sums_of
 from layoutprobe.rewrites.spot import Known, Rewrite, Spot
 from layoutprobe.source.declarations import declarations, sort_of
-from layoutprobe.source.tree import Node, template_end
+from layoutprobe.source.tree import Node, bare, template_end
 
 
 def conversions(spot: Spot) -> Iterator[Rewrite]:
@@ -297,7 +297,7 @@ def groups(spot: Spot) -> Iterator[Rewrite]:
             for name in _extents(spot, text, behind):
                 new = spot.replace(node.first, node.last, f"{before} / {name}", "groups")
                 yield replace(new, rank=0.4)
-            inner = last.parts[0] if last.kind == "group" and len(last.parts) == 1 else last
+            inner = bare(last)
             if inner.kind == "product" and len(inner.parts) == 2 and spot.operator(inner, 1) == "/":
                 yield spot.replace(node.first, node.last, f"{before} / {spot.text(inner.parts[1])}", "groups")
         if sign == "/" and last.kind == "group" and len(last.parts) == 1 and last.parts[0].kind == "product":

@@ -21,13 +21,13 @@ def lanes(spot: Spot) -> Iterator[Rewrite]:
             r"lane|tid|thread|frag", before(source, i), re.I
         ):
             continue
+        if i + 1 == spot.within.stop:  # nothing follows in a macro's body
+            continue
         head = source.slice(i - _AXIS, i)
         for axis in (f"threadIdx.{axis}" for axis in "xyz" if head.startswith("threadIdx.")):
             if axis in spot.axes and axis != head:
                 yield replace(spot.replace(i - _AXIS, i + 2, axis, "lanes"), rank=-2.0)
-        for text in (
-            () if i + 1 == spot.within.stop else ("% 16", "/ 16", "% 32", "/ 32", "% 8", "/ 8", "% 4", "/ 4")
-        ):
+        for text in ("% 16", "/ 16", "% 32", "/ 32", "% 8", "/ 8", "% 4", "/ 4"):
             yield spot.replace(i, i + 2, text, "lanes")
 
 

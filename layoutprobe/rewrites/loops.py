@@ -56,10 +56,6 @@ def _head(source: Source, opened: int, closed: int) -> Head | None:
     return Head(source.tokens[equals - 1].text, range(equals + 1, ends[0]), range(steps[0] + 1, closed))
 
 
-def _text(source: Source, within: range) -> str:
-    return source.slice(within.start, within.stop)
-
-
 def shares(spot: Spot) -> Iterator[Rewrite]:
     """`for (int e = threadIdx.x; ...; e += WAVES * 64)` for `e = lane` and `e += 64`, as another loop has both; all
     of the grid for a workgroup's step; a loop for a test that asks once."""
@@ -75,9 +71,9 @@ def shares(spot: Spot) -> Iterator[Rewrite]:
 def _as_others(spot: Spot, own: Head) -> Iterator[Rewrite]:
     """Where it begins and its step, as another loop of the file has them."""
     source = spot.source
-    first, step = _text(source, own.first), _text(source, own.step)
+    first, step = source.written(own.first), source.written(own.step)
     pairs = dict.fromkeys(
-        (_text(other, one.first), _text(other, one.step)) for other in spot.others for one in _heads(other)
+        (other.written(one.first), other.written(one.step)) for other in spot.others for one in _heads(other)
     )
     for begins, by in pairs:
         if (begins, by) == (first, step) or not known_here(spot, frozenset(free_words(f"{begins} {by}"))):
@@ -119,12 +115,12 @@ def _looped(spot: Spot) -> Iterator[Rewrite]:
     test = here.stop + 1
     if test + 1 >= len(tokens) or tokens[test].text != "if" or test + 1 not in source.partner:
         return
-    found = _DECLARES.fullmatch(_text(source, here))
+    found = _DECLARES.fullmatch(source.written(here))
     closed = source.partner[test + 1]
     asked = source.slice(test + 2, closed)
     if found is None or re.match(rf"{found[2]}\s*<", asked) is None:
         return
-    steps = [_text(other, one.step) for other in spot.others for one in _heads(other)]
+    steps = [other.written(one.step) for other in spot.others for one in _heads(other)]
     steps += [name for name in spot.names if CONSTANT.fullmatch(name)][:_CONSTANTS]
     for nth, step in enumerate(dict.fromkeys(["blockDim.x", *steps])):
         if known_here(spot, frozenset(free_words(step))):
@@ -141,7 +137,7 @@ def _counted_on(spot: Spot) -> Iterator[Rewrite]:
     """`row` for `begin + ty` in a loop that counts `row` on from there."""
     source = spot.source
     for head in _heads(source):
-        begins = _text(source, head.first)
+        begins = source.written(head.first)
         if head.first.start not in spot.function or head.name not in spot.names or _TRIVIAL.fullmatch(begins):
             continue
         for node in _values(spot.tree):

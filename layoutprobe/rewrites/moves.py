@@ -50,19 +50,15 @@ def _is_moved(source: Source, within: range) -> bool:
     return head not in (*_LEAVE, "__syncthreads") and not any(i in within for i in declared_in(source))
 
 
-def _text(source: Source, within: range) -> str:
-    return source.slice(within.start, within.stop)
-
-
 def _later(source: Source, one: range) -> Iterator[Rewrite]:
     """An early exit behind statements that follow; a barrier among them is a reason."""
     start, blanks = source.tokens[one.start].start, indent(source, one.start)
     waited = False
     for nth, other in enumerate(islice(behind(source, one.stop - 1), _MOST)):
-        waits = "__syncthreads" in _text(source, other)
+        waits = "__syncthreads" in source.written(other)
         end = source.tokens[other.stop - 1].end
         rest = source.text[source.tokens[one.stop].start : end]
-        new = Rewrite(start, end, f"{rest}\n{blanks}{_text(source, one)}", "moves")
+        new = Rewrite(start, end, f"{rest}\n{blanks}{source.written(one)}", "moves")
         yield replace(new, rank=0.1 * nth - _WAITED * (waits and not waited))
         waited |= waits
 
@@ -73,19 +69,19 @@ _WAITED = 1.0
 
 def _earlier(source: Source, one: range) -> Iterator[Rewrite]:
     """An early exit before statements that it follows, where they declare nothing of it."""
-    end, needs = source.tokens[one.stop - 1].end, free_words(_text(source, one))
+    end, needs = source.tokens[one.stop - 1].end, free_words(source.written(one))
     for nth, other in enumerate(islice(before(source, one.start), _MOST)):
         if needs & {source.tokens[i].text for i in declared_in(source) if i in other}:
             return
         start, blanks = source.tokens[other.start].start, indent(source, other.start)
         rest = source.text[start : source.tokens[one.start - 1].end]
-        new = Rewrite(start, end, f"{_text(source, one)}\n{blanks}{rest}", "moves")
+        new = Rewrite(start, end, f"{source.written(one)}\n{blanks}{rest}", "moves")
         yield replace(new, rank=0.2 + 0.1 * nth)
 
 
 def _into(source: Source, one: range) -> Iterator[Rewrite]:
     """A statement as the last one of the block before it, or the first one of that behind it."""
-    tokens, text = source.tokens, _text(source, one)
+    tokens, text = source.tokens, source.written(one)
     closes = one.start - 1
     if (
         tokens[closes].text == "}"
@@ -110,7 +106,7 @@ def _out_of(spot: Spot, one: range) -> Iterator[Rewrite]:
     around = next(heads_around(source, one.start), None)
     if around is None or around[0] not in _BRANCHES or around[2][0] not in spot.function:
         return
-    text, (begins, ends) = _text(source, one), around[2]
+    text, (begins, ends) = source.written(one), around[2]
     needs = free_words(text) & {name for name, *_ in spot.scope.ranges}
     if closes == ends and source.word(ends + 1) != "else" and needs <= spot.scope.at(ends).keys():
         rest = source.text[tokens[one.start - 1].end : tokens[one.start].start]

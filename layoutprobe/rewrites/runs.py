@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from layoutprobe.rewrites.known import is_value, known_here
@@ -14,20 +13,13 @@ from layoutprobe.source.statements import Source, free_words
 from layoutprobe.source.tree import Node, forest
 
 
-class _Sum(Struct, frozen=True):
-    """The terms of a sum that only adds, as they are written."""
-
-    terms: tuple[str, ...]
-
-
 def gone_on(spot: Spot) -> Iterator[Rewrite]:
     """`wx + i * 16 + 2 * v + half` for `wx + i * 16 + lane`, as a sum elsewhere goes on behind `i * 16`."""
     seen = set[str]()
     for node in spot.tree.walk():
         own = _terms(spot.source, node)
-        for other in _sums(spot.source) if own is not None else ():
-            assert own is not None
-            for text in _joined(own.terms, other.terms):
+        for other in _sums(spot.source) if own else ():
+            for text in _joined(own, other):
                 if text not in seen and known_here(spot, frozenset(free_words(text))):
                     seen.add(text)
                     new = spot.replace(spot.start(node), node.last, text, "gone_on")
@@ -46,20 +38,22 @@ def _joined(own: tuple[str, ...], other: tuple[str, ...]) -> Iterator[str]:
 
 
 @lru_cache(maxsize=32)
-def _sums(source: Source) -> tuple[_Sum, ...]:
+def _sums(source: Source) -> tuple[tuple[str, ...], ...]:
+    """The terms of each sum of a file."""
     found = (_terms(source, node) for tree in forest(source, 0, len(source.tokens)) for node in tree.walk())
-    return tuple(dict.fromkeys(one for one in found if one is not None))
+    return tuple(dict.fromkeys(one for one in found if one))
 
 
-def _terms(source: Source, node: Node) -> _Sum | None:
+def _terms(source: Source, node: Node) -> tuple[str, ...]:
+    """The terms of a sum that only adds, as they are written; none of what is no such sum, or a long one."""
     if node.kind != "sum" or not is_value(source, node):
-        return None
+        return ()
     if any(source.tokens[part.first - 1].text != "+" for part in node.parts[1:]):
-        return None
+        return ()
     first = node.first + (source.tokens[node.first].text == "return")
     head = source.slice(first, node.parts[0].last)
     terms = (head, *(source.slice(part.first, part.last) for part in node.parts[1:]))
-    return _Sum(terms) if len(terms) <= _MOST_TERMS else None
+    return terms if len(terms) <= _MOST_TERMS else ()
 
 
 _MOST_TERMS = 8

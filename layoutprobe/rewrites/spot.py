@@ -216,7 +216,7 @@ class Spot(Struct, frozen=True, dict=True):
                 if tail in fields:
                     yield from (Known(f"{head}::{member}", its, _ELSEWHERE) for member, its in fields.items())
         heads = {one.text.split(".")[0] for one in self.scope.operands}
-        for name in heads.intersection(BUILTIN):
+        for name in (one for one in BUILTIN if one in heads):  # in one order, whatever the hash of a text is
             yield from (Known(axis, "integer", _ELSEWHERE) for axis in self.axes if axis.startswith(name))
 
     def sorts(self, node: Node) -> set[str]:

@@ -185,6 +185,10 @@ class Source:
         """The text of tokens first to last - 1."""
         return self.text[self.tokens[first].start : self.tokens[last - 1].end] if last > first else ""
 
+    def written(self, within: range) -> str:
+        """The text of some tokens."""
+        return self.slice(within.start, within.stop)
+
     def parts(self, opened: int) -> list[tuple[int, int]]:
         """Ranges of tokens between the commas in a bracket; empty ones where nothing stands there."""
         closed = self.partner.get(opened, opened + 1)

@@ -179,6 +179,13 @@ def template_end(source: Source, i: int) -> int | None:
     return None
 
 
+def bare(node: Node) -> Node:
+    """An expression without brackets around it."""
+    while node.kind in ("leaf", "group") and len(node.parts) == 1:
+        node = node.parts[0]
+    return node
+
+
 def is_cast(source: Source, opened: int) -> bool:
     """Whether a bracket holds a type, for what stands behind it."""
     close = source.partner.get(opened)
