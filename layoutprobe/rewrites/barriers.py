@@ -9,7 +9,7 @@ from layoutprobe.source.expressions import function_around, indent, line_start
 from layoutprobe.source.whole import end_of, start_of
 
 BARRIER = "__syncthreads();"
-_LESSER = (
+LESSER = (
     "__builtin_amdgcn_wave_barrier", "__builtin_amdgcn_sched_barrier", "__builtin_amdgcn_fence", "__syncwarp",
     "__threadfence", "__threadfence_block",
 )  # fmt: skip
@@ -38,7 +38,7 @@ def barriers(spot: Spot) -> Iterator[Rewrite]:
     source = spot.source
     inside = function_around(source, spot.within.start)
     for i in inside:
-        if source.tokens[i].text in _LESSER and source.word(i + 1) == "(" and i + 1 in source.partner:
+        if source.tokens[i].text in LESSER and source.word(i + 1) == "(" and i + 1 in source.partner:
             yield spot.replace(i, source.partner[i + 1] + 1, BARRIER.rstrip(";"), "barriers")
     first, last = spot.within.start, min(spot.within.stop, len(source.tokens) - 1)
     last = source.partner.get(last, last) if source.is_block(last) else last

@@ -7,6 +7,7 @@ from itertools import islice
 
 from msgspec.structs import replace
 
+from layoutprobe.rewrites.barriers import LESSER
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.declarations import declared_in
 from layoutprobe.source.expressions import heads_around, indent
@@ -29,9 +30,12 @@ def moves(spot: Spot) -> Iterator[Rewrite]:
     if _leaves(source, spot.within, last):
         yield from _later(source, whole)
         yield from _earlier(source, whole)
-    elif last == spot.within.stop and _is_moved(source, spot.within):
-        yield from _into(source, whole)
-        yield from _out_of(spot, whole)
+    elif last == spot.within.stop:
+        yield from _kept(source, spot.within)
+        yield from _once_more(spot, whole)
+        if _is_moved(source, spot.within):
+            yield from _into(source, whole)
+            yield from _out_of(spot, whole)
 
 
 def _leaves(source: Source, head: range, last: int) -> bool:
@@ -44,10 +48,12 @@ def _leaves(source: Source, head: range, last: int) -> bool:
 
 
 def _is_moved(source: Source, within: range) -> bool:
-    """Whether a statement may belong to another block: it declares nothing, and is no barrier, which has moves of its
-    own."""
+    """Whether a statement may belong to another block: it declares nothing, and is no barrier or fence: those
+    have moves of their own."""
     head = source.tokens[within.start].text
-    return head not in (*_LEAVE, "__syncthreads") and not any(i in within for i in declared_in(source))
+    waits = head == "__syncthreads" or head in LESSER
+    declares = any(i in within for i in declared_in(source))
+    return len(within) > 1 and head not in _LEAVE and not waits and not declares
 
 
 def _later(source: Source, one: range) -> Iterator[Rewrite]:
@@ -96,32 +102,80 @@ def _into(source: Source, one: range) -> Iterator[Rewrite]:
     if head.start == one.stop and source.is_block(head.stop) and _is_of_branch(source, head.stop):
         inside = indent(source, head.stop + 1)
         start, end = tokens[one.start].start, tokens[head.stop].end
-        yield Rewrite(start, end, f"{source.slice(head.start, head.stop + 1)}\n{inside}{text}", "moves")
+        new = f"{source.slice(head.start, head.stop + 1)}\n{inside}{text}"
+        begins = tokens[head.start].text in _LOOPS  # what each pass begins with
+        yield Rewrite(start, end, new, "moves", -0.2 if begins else 0.0)
 
 
 def _out_of(spot: Spot, one: range) -> Iterator[Rewrite]:
-    """The last statement of a block behind it, or the first one before it, where it needs nothing of it alone."""
+    """A statement behind the loops that it is in, with what is asked before it; the last one of a branch behind that,
+    and the first one of a block before it. Where it needs nothing of the block alone."""
+    source, tokens, nth, asked = spot.source, spot.source.tokens, 0, ""
+    text = source.written(one)
+    for head, opened, (begins, ends) in heads_around(source, one.start):
+        if begins not in spot.function or nth >= _MOST_LOOPS:
+            return
+        at_end = not asked and not nth and one.stop == ends and source.word(ends + 1) != "else"
+        if (head in _LOOPS or (head == "if" and at_end)) and _is_known(spot, asked + text, ends):
+            rest = source.text[tokens[one.start - 1].end : tokens[one.start].start]
+            left = source.text[tokens[one.stop - 1].end : tokens[ends].end]
+            new = f"{left}{_of_line(rest, source, ends)}{asked}{text}"
+            yield Rewrite(tokens[one.start - 1].end, tokens[ends].end, new, "moves", 0.3 * nth)
+        if head in _BRANCHES and not asked and not nth and one.start == begins + 1:
+            yield from _before_block(spot, one, begins)
+        nth += head in _LOOPS
+        asked = f"{source.slice(opened - 1, begins)} {asked}" if head == "if" else asked
+
+
+def _before_block(spot: Spot, one: range, begins: int) -> Iterator[Rewrite]:
+    """The first statement of a block before its head."""
     source, tokens = spot.source, spot.source.tokens
-    opens, closes = one.start - 1, one.stop
-    around = next(heads_around(source, one.start), None)
-    if around is None or around[0] not in _BRANCHES or around[2][0] not in spot.function:
-        return
-    text, (begins, ends) = source.written(one), around[2]
-    needs = free_words(text) & {name for name, *_ in spot.scope.ranges}
-    if closes == ends and source.word(ends + 1) != "else" and needs <= spot.scope.at(ends).keys():
-        rest = source.text[tokens[one.start - 1].end : tokens[one.start].start]
-        new = (
-            f"{source.text[tokens[one.stop - 1].end : tokens[ends].end]}{_of_line(rest, source, ends)}{text}"
-        )
-        yield Rewrite(tokens[one.start - 1].end, tokens[ends].end, new, "moves")
     head = source.around(source.partner[begins - 1]).start
-    if opens == begins and needs <= spot.scope.at(head).keys():
+    text = source.written(one)
+    if _is_known(spot, text, head):
         start, end = _before_pragma(source, head), tokens[one.stop - 1].end
         rest = source.text[start : tokens[begins].end]
         yield Rewrite(start, end, f"{text}\n{indent(source, head)}{rest}", "moves")
 
 
-_BRANCHES = ("if", "for", "while")
+def _kept(source: Source, here: range) -> Iterator[Rewrite]:
+    """What is declared with a number in a loop, before that: it keeps what it has from one pass to the next."""
+    tokens, block = source.tokens, source.block_around(here.start)
+    declared = here.stop - here.start > 2 and tokens[here.stop - 2].text == "="
+    number = tokens[here.stop - 1].kind == "number" and tokens[here.stop - 3].kind == "name"
+    opened = source.partner.get(block[0] - 1, 0) if block is not None and block[0] else 0
+    if declared and number and opened and tokens[opened - 1].text == "for":
+        start, end = _before_pragma(source, opened - 1), tokens[here.stop].end
+        loop = source.text[start : tokens[here.start].start].rstrip()
+        text = f"{source.slice(here.start, here.stop)};\n{indent(source, opened - 1)}{loop}"
+        yield Rewrite(start, end, text, "moves", -0.2)
+
+
+def _once_more(spot: Spot, one: range) -> Iterator[Rewrite]:
+    """What a loop does whenever something new begins, behind the loop too, for the last: `run.flush(y);`."""
+    source, asked = spot.source, False
+    calls = source.tokens[one.stop - 2].text == ")" and spot.tree.kind in ("call", "leaf")
+    for head, opened, block in heads_around(source, one.start) if calls else ():
+        asked |= head == "if"
+        if block[0] not in spot.function:
+            return
+        if head in _LOOPS and asked:
+            end, text = source.tokens[block[1]].end, source.written(one)
+            if _is_known(spot, text, block[1]):
+                yield Rewrite(end, end, f"\n{indent(source, opened - 1)}{text}", "moves")
+            return
+
+
+def _is_known(spot: Spot, text: str, at: int) -> bool:
+    """Whether a text needs nothing there that a block alone knows."""
+    needed = free_words(text) & {name for name, *_ in spot.scope.ranges}
+    return needed <= spot.scope.at(at).keys()
+
+
+_LOOPS = ("for", "while")
+_BRANCHES = ("if", *_LOOPS)
+_MOST_LOOPS = 3
+"""Loops around a statement that it may be moved behind."""
 
 
 def _is_of_branch(source: Source, brace: int) -> bool:

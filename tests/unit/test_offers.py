@@ -623,7 +623,7 @@ def test_what_is_done_before_a_loop_is_offered_at_its_beginning() -> None:
         "  for (int c = 0", "  y[0] = 0.0f;\n  for (int c = 0"
     )
     spot = spot_of(text, text.index("y[0] = 0.0f"))
-    made = [" ".join(one.apply(text).split()) for one in rewrites(spot, "orders")]
+    made = [" ".join(one.apply(text).split()) for one in rewrites(spot, "moves")]
     assert any("for (int c = 0; c < n; c += 8) { y[0] = 0.0f; for" in one for one in made)
 
 
@@ -643,7 +643,7 @@ def test_what_a_loop_does_for_each_part_is_offered_behind_it_for_the_last() -> N
     """Also where the function ends there."""
     text = GIVEN.replace("  }\n  run.flush(y, n);\n", "  }\n}\n__device__ void next() {\n")
     spot = spot_of(text, text.index("run.flush(y, n);"))
-    made = [" ".join(one.apply(text).split()) for one in rewrites(spot, "orders")]
+    made = [" ".join(one.apply(text).split()) for one in rewrites(spot, "moves")]
     assert any("run.add(q[i]); } run.flush(y, n);" in one for one in made)
 
 
