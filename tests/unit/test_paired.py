@@ -138,7 +138,8 @@ __global__ void f(const float* x, const float* bias, float* y, int n) {
     spot = spot_of(mistaken, mistaken.index("sum += bias"))
     assert words(right) in [words(one.apply(mistaken)) for one in offered(spot)][:EARLY]
     inside = spot_of(mistaken, mistaken.index("sum += x[k]"))  # nobody knows k behind the loop
-    assert not any("y[t]" not in one.text and "}" in one.text for one in rewrites(inside, "moves"))
+    made = [words(one.apply(mistaken)) for one in rewrites(inside, "moves")]
+    assert made and not any(words("sum += x[k]; y[t]") in one for one in made)
 
 
 SPLIT = """\
