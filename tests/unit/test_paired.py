@@ -139,7 +139,8 @@ __global__ void f(const float* x, const float* bias, float* y, int n) {
     assert words(right) in [words(one.apply(mistaken)) for one in offered(spot)][:EARLY]
     inside = spot_of(mistaken, mistaken.index("sum += x[k]"))  # nobody knows k behind the loop
     made = [words(one.apply(mistaken)) for one in rewrites(inside, "moves")]
-    assert made and not any(words("sum += x[k]; y[t]") in one for one in made)
+    assert made
+    assert not any(words("sum += x[k]; y[t]") in one for one in made)
 
 
 SPLIT = """\
