@@ -353,6 +353,7 @@ _ORDERS: Sequence[tuple[str, tuple[str, ...]]] = (
     ("operand-provenance/batch-stride", ("scalars", "names", "terms")),
     ("operand-provenance/incomplete-sum", ("rounding", "terms", "operators", "names", "numbers")),
     ("operand-provenance/transposed", ("swap",)),
+    ("operand-provenance/line-order", ("striped", "names", "borrow", "swap", "numbers")),
     ("operand-provenance/other-buffer", ("parity", "names", "numbers")),
     ("operand-provenance/half-wave", ("lanes", "operators", "more", "names")),
     ("operand-provenance/accumulator-not-reset", ("resets", "initial", "names")),
@@ -370,11 +371,12 @@ def _order(finding: Finding) -> dict[str, float]:
 
 
 def _told(finding: Finding) -> float:
-    """How much more than values a rule says of where it is mended; what never happens has no place."""
-    return 1.0 if finding.rule.check == numerics.NAME or finding.name in _NEVER else _SURE
+    """How much more than values a rule says of where it is mended; what never happens has no place, and an order may
+    be wrong where something is loaded, or where results are stored."""
+    return 1.0 if finding.rule.check == numerics.NAME or finding.name in _ANYWHERE else _SURE
 
 
-_NEVER = ("never-written", "incomplete-sum")
+_ANYWHERE = ("never-written", "incomplete-sum", "line-order")
 
 
 # What is added to the rank of a change, or taken from it: what has the rank of another one is as likely. The likely

@@ -55,6 +55,8 @@ def striped(spot: Spot) -> Iterator[Rewrite]:
         if bool(by) == bool(by_after):
             continue
         near, far = (name, name_after) if by else (name_after, name)
+        if any(known.sort == "pointer" for text in (near, far) if (known := spot.names.get(text))):
+            continue
         of_lanes = widths if _LANE.fullmatch(near) else []
         steps = dict.fromkeys((*([counts[near]] if near in counts else ()), *of_lanes, *_STEPS))
         middle = between(spot.source, one.last, other.first)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from layoutprobe.rewrites.known import CONSTANT, WIDE
 from layoutprobe.rewrites.omitted import sums_of
 from layoutprobe.rewrites.spot import Known, Rewrite, Spot
-from layoutprobe.source.declarations import declarations, sort_of
+from layoutprobe.source.declarations import declarations, declared_in, sort_of
 from layoutprobe.source.tree import Node, bare, template_end
 
 
@@ -385,6 +385,8 @@ def atomic(spot: Spot) -> Iterator[Rewrite]:
             behind = target.first + (spot.source.tokens[target.first].text == "else")
             heads = (part for part in target.parts if spot.source.tokens[part.first - 1].text in _HEADS)
             at = max((part.last for part in heads), default=behind)
+            if not declared_in(spot.source).isdisjoint(range(at, target.last)):
+                continue
             place = spot.source.slice(at, target.last)
             address = place[1:].lstrip() if place.startswith("*") else f"&{place}"
             text = f"atomicAdd({address}, {spot.text(added)})"

@@ -110,16 +110,16 @@ _FEW_TOGETHER = 4
 
 
 def _is_axis_by_name(spot: Spot, one: Operand, other: str) -> bool:
-    """Whether a name has the value of a coordinate, for a coordinate."""
-    return _is_coordinate(one.text) and other in _axes(spot.source)
+    """Whether a name has the value of a coordinate, for a coordinate; or that of an extent, for an extent."""
+    head = one.text.partition(".")[0]
+    return head in BUILTIN and _axes(spot.source).get(other, "")[-3:] == head[-3:]
 
 
 @lru_cache(maxsize=32)
-def _axes(source: Source) -> frozenset[str]:
-    """Names whose value is a coordinate of the thread or workgroup, and nothing else."""
-    return frozenset(
-        re.findall(rf"\b([A-Za-z_]\w*)\s*=\s*(?:{'|'.join(BUILTIN)})\.[xyz]\s*[;,]", source.text)
-    )
+def _axes(source: Source) -> Mapping[str, str]:
+    """Names whose value is a coordinate or an extent of the launch, and nothing else; and which: `blockIdx`."""
+    axis = re.compile(rf"\b([A-Za-z_]\w*)\s*=\s*({'|'.join(BUILTIN)})\.[xyz]\s*[;,]")
+    return dict(axis.findall(source.text))
 
 
 def _is_made_of_it(spot: Spot, one: Operand, other: str) -> bool:
@@ -236,12 +236,14 @@ def _is_mean(spot: Spot, one: Operand, other: str) -> bool:
 
 def _goes_along(spot: Spot, one: Operand, other: str) -> bool:
     """Whether the statement has the place along this extent, and not along the other axis: `blockDim.y` for
-    `blockDim.x` beside `threadIdx.y`."""
+    `blockDim.x` beside `threadIdx.y`. Or adds it: `gridDim.x` for `gridDim.y` in `row * gridDim.y + blockIdx.x`."""
     place = {"blockDim.": "threadIdx.", "gridDim.": "blockIdx."}.get(other[:-1])
     if place is None or one.text[:-1] != other[:-1]:
         return False
-    text = spot.text(spot.tree)
-    return f"{place}{other[-1]}" in text and f"{place}{one.text[-1]}" not in text
+    here, source = spot.text(spot.tree), spot.source
+    added = re.match(r"\s*\+\s*([\w.]+)", source.text[source.tokens[one.last - 1].end :][:_LONGEST_VALUE])
+    alone = f"{place}{other[-1]}" in here and f"{place}{one.text[-1]}" not in here
+    return alone or (added is not None and added[1] == f"{place}{other[-1]}")
 
 
 def _agrees(spot: Spot, one: Operand, other: str) -> bool:

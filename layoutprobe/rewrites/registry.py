@@ -40,6 +40,7 @@ from layoutprobe.rewrites.exchanged import bound, crossed, stand_ins
 from layoutprobe.rewrites.families import enumerators, families
 from layoutprobe.rewrites.grouped import guarded, regrouped, reordered, spread, transposed
 from layoutprobe.rewrites.guards import accompanied, extents, guards, made_of
+from layoutprobe.rewrites.handed import handed
 from layoutprobe.rewrites.helpers import (
     bare_objects,
     by_helper,
@@ -235,6 +236,7 @@ KINDS: Mapping[str, Kind] = {
     "meant": Kind(meant, 3.8, 0.15),
     "orders": Kind(orders, 3.0, 0.1),
     "moves": Kind(moves, 3.0, 0.1, most=16),
+    "handed": Kind(handed, 3.3, 0.1, most=12),
     "shares": Kind(shares, 2.9, 0.1, most=16),
     "gone_on": Kind(gone_on, 3.2, 0.1, most=20),
     "neutral": Kind(neutral, 3.2, 0.1),

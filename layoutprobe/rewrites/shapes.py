@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.expressions import callee
 from layoutprobe.source.statements import words
-from layoutprobe.source.tree import BINDING, Node
+from layoutprobe.source.tree import BINDING, Node, bare
 
 _JOINED = ("sum", "product", "shift", "and", "xor", "or", "all", "any")
 
@@ -219,6 +219,8 @@ def rounding(spot: Spot) -> Iterator[Rewrite]:
     for node in spot.tree.walk():
         if node.kind == "shift" and len(node.parts) == 2 and spot.operator(node, 1) == ">>":
             yield from _rounded_shift(spot, node)
+        if node.kind == "and" and len(node.parts) == 2:
+            yield from _rounded_mask(spot, node)
         if node.kind == "sum" and len(node.parts) > 1:
             yield from _one_too_many(spot, node)
         if node.kind == "product" and "real" not in spot.sorts(node):
@@ -277,6 +279,28 @@ def _rounded_shift(spot: Spot, node: Node) -> Iterator[Rewrite]:
         first = spot.start(whole)
         text = f"({spot.source.slice(first, whole.last)} + {(1 << int(found[1])) - 1})"
         yield spot.replace(first, whole.last, text, "rounding")
+
+
+def _rounded_mask(spot: Spot, node: Node) -> Iterator[Rewrite]:
+    """`(n + 3) & ~3` for `n & ~3`, with `-4` for `~3` as well; and the reverse."""
+    found = _ROUNDED.fullmatch(spot.text(node.parts[1]))
+    if found is None:
+        return
+    less = found[1] or (f"{int(found[3]) - 1}" if found[3] else f"{found[2] or found[4]} - 1")
+    whole, first = bare(node.parts[0]), spot.start(node.parts[0])
+    parts = [spot.text(part) for part in whole.parts] if whole.kind == "sum" else []
+    if len(parts) > 1 and (parts[-1] == less or parts[-2:] == less.split(" - ")):
+        text = spot.source.slice(spot.start(whole), whole.parts[-1 - less.count(" - ") - 1].last)
+        yield spot.replace(first, node.parts[0].last, f"({text})", "rounding")
+    else:
+        text = spot.source.slice(spot.start(whole), whole.last)
+        yield spot.replace(first, node.parts[0].last, f"({text} + {less})", "rounding")
+
+
+_ROUNDED = re.compile(
+    r"~\s*(\d+)[uUlL]*|~\s*\(\s*([A-Za-z_][\w:]*)\s*-\s*1[uUlL]*\s*\)|-\s*(\d{1,6})|-\s*([A-Za-z_][\w:]*)"
+)
+"""`~3`, `~(SIZE - 1)`, `-4`, `-SIZE`: multiples of a power of two."""
 
 
 def _rounds_up(spot: Spot) -> list[str]:

@@ -741,3 +741,56 @@ def test_no_number_is_rounded_that_is_whole_already() -> None:
     for at in ("(unsigned long long)(unsigned", "int v = lane"):
         spot = spot_of(BETWEEN, BETWEEN.index(at))
         assert not [one.text for one in offered(spot) if re.search("rintf|fmaxf|fminf", one.text)]
+
+
+HANDED = """\
+__global__ void f(const float* x, float alpha, float beta, float* c, int n) {
+  float t = x[0];
+  if (beta != 0.f) t += beta * c[1];
+  c[1] = alpha * t;
+  float u = alpha * x[1];
+  c[2] = u + n;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("at", "changes"),
+    [
+        ("c[1] = alpha", {"float t = x[0]": "float t = alpha * x[0]", "c[1] = alpha * t": "c[1] = t"}),
+        ("float u", {"float u = alpha * x[1]": "float u = x[1]", "c[2] = u": "c[2] = (alpha * u)"}),
+    ],
+)
+def test_a_factor_is_offered_for_the_statement_before_and_behind(at: str, changes: dict[str, str]) -> None:
+    right = HANDED
+    for old, new in changes.items():
+        right = right.replace(old, new)
+    spot = spot_of(HANDED, HANDED.index(at))
+    assert right in [one.apply(HANDED) for one in rewrites(spot, "handed")]
+
+
+@pytest.mark.parametrize(
+    ("value", "right"),
+    [
+        ("((n + 7) / 8) & ~3", "((n + 7) / 8 + 3) & ~3"),
+        ("n & ~(S - 1)", "(n + S - 1) & ~(S - 1)"),
+        ("n & -16", "(n + 15) & -16"),
+        ("(n + 15) & ~15", "(n) & ~15"),
+        ("(n + S - 1) & -S", "(n) & -S"),
+    ],
+)
+def test_multiples_of_a_power_of_two_are_rounded_up_by_a_mask(value: str, right: str) -> None:
+    text = f"__global__ void f(int* y, int n) {{ int m = {value}; y[m] = n; }}\n"
+    spot = spot_of(text, text.index("int m"))
+    assert text.replace(value, right) in [one.apply(text) for one in rewrites(spot, "rounding")]
+
+
+def test_what_goes_with_an_extent_of_the_launch_comes_early() -> None:
+    text = """\
+__global__ void f(unsigned* t) {
+  const int lane = threadIdx.x, s = blockIdx.z;
+  t[blockIdx.y * gridDim.y + blockIdx.x] = lane + s;
+}
+"""
+    made = [one.text for one in rewrites(spot_of(text, text.index("t[block")), "names")]
+    assert made.index("gridDim.x") < min(made.index("lane"), made.index("s"))
