@@ -39,6 +39,7 @@ class Held(Struct, frozen=True):
         unread: with it a parameter of a template or helper is not read any more, or an array not filled.
         one_more: it has a number more than what it replaces, where a name may be meant.
         uneven: a constant of the source is no power of two with it, and was one: a tile may fit so by chance.
+        neutral: a number comes that has no effect where it stands, as in `n / 1`.
         old: what it replaces.
         work: instructions that all waves execute with it, together.
         longest: those of the wave that executes most.
@@ -56,6 +57,7 @@ class Held(Struct, frozen=True):
     unread: bool = False
     one_more: bool = False
     uneven: bool = False
+    neutral: bool = False
     old: str = ""
     work: int = 0
     longest: int = 0
@@ -147,10 +149,13 @@ def of_text(edit: SourceEdit, text: str) -> Held:
         unread=unread,
         one_more=one_more,
         uneven=_CONSTANT.match(head) is not None and _is_even(old) and not _is_even(new),
+        neutral=_NEUTRAL.search(text[text.rfind("\n", 0, start) + 1 : start] + new) is not None,
         old=old,
     )
 
 
+_NEUTRAL = re.compile(r"(?:[*/%] *1|(?<![-+])[-+] *0|(?:<<|>>|(?<!\^)\^|(?<!\|)\|) *0)[uUlLf]*$")
+"""What ends with such a step need not have been written."""
 _CONSTANT = re.compile(
     r"#\s*define\b|(?:static |inline |const |__shared__ )*constexpr\b|static const\b|enum\b"
 )
@@ -254,6 +259,7 @@ def likeliest(found: Sequence[Held], case: KernelCase, usual: Work | None) -> li
             one.work > MORE * least,
             _is_for_a_name(one, held),
             one.in_loop and one.more,
+            one.neutral,
             one.of_several,
             _is_around_another(one, held),
             one.edit.rank,

@@ -112,7 +112,7 @@ class SourceEdits:
         order, scalars = _order(finding), scalars_for(self._copy.case, finding)
         far = place.far * _told(finding)
         sources = list(self.sources.values())
-        steps = _STEP.findall(finding.what)
+        steps = _in_arguments(_STEP.findall(finding.what), self._copy.case)
         lacking = _lacking(finding.what, self._copy.case)
         spot = Spot(
             place.source,
@@ -253,6 +253,17 @@ class SourceEdits:
             for file, there in self.sources.items():
                 for body in body_of(there, name):
                     yield Near(here.far + DEFINED + next(steps) * FARTHER / 4, file, there, body, 0)
+
+
+def _in_arguments(steps: Sequence[str], case: KernelCase) -> list[str]:
+    """Steps of a reference, and the same in the arguments that are its sizes: `+ kvLen - qLen` for `+ L - T`."""
+    names = {
+        one.value.text: one.name
+        for one in case.arguments
+        if one.role == "scalar" and isinstance(one.value, Expression)
+    }
+    renamed = (re.sub(r"[A-Za-z_]\w*", lambda word: names.get(word[0], word[0]), step) for step in steps)
+    return list(dict.fromkeys((*steps, *renamed)))
 
 
 def _lacking(what: str, case: KernelCase) -> list[str]:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from layoutprobe.rewrites.omitted import added, ends
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.declarations import declared_in
+from layoutprobe.source.reach import types_of
 from layoutprobe.source.statements import Source, Token
 from layoutprobe.source.tree import ASSIGNMENTS, forest
 
@@ -42,7 +43,9 @@ def paired(spot: Spot) -> Iterator[Rewrite]:
 
 
 def ties(spot: Spot) -> Iterator[Rewrite]:
-    """`(a.v > b.v || (a.v == b.v && a.i < b.i))` for `a.v > b.v` or `a.v >= b.v`: the first of equal ones."""
+    """`(a.v > b.v || (a.v == b.v && a.i < b.i))` for `a.v > b.v` or `a.v >= b.v`: the first of equal ones,
+    or the last."""
+    types = types_of(spot.source)
     for node in spot.tree.walk():
         sign = spot.operator(node, 1) if node.kind == "comparison" and len(node.parts) == _SIDES else ""
         if sign.rstrip("=") not in ("<", ">") or spot.source.tokens[spot.within.start].text == "for":
@@ -52,8 +55,10 @@ def ties(spot: Spot) -> Iterator[Rewrite]:
         words = [token.text for i in (*one, *other) if (token := spot.source.tokens[i]).kind == "name"]
         for names in _for_words(spot, words):
             mine, theirs = (spot.with_words(part.start, part.stop, names) for part in (one, other))
-            if mine != left and theirs != right and mine != theirs:
-                tie = f"({left} == {right} && {mine} < {theirs})"
+            if mine in (left, theirs) or theirs == right or not types.isdisjoint(names.values()):
+                continue
+            for less in "<>":
+                tie = f"({left} == {right} && {mine} {less} {theirs})"
                 text = f"({left} {sign.rstrip('=')} {right} || {tie})"
                 yield spot.replace(one.start, other.stop, text, "ties")
 

@@ -17,6 +17,7 @@ from layoutprobe.rewrites.additions import around, carried, factors, lacking, st
 from layoutprobe.rewrites.arguments import borrow, diagonal, swap
 from layoutprobe.rewrites.asked import asked, first_asked, past
 from layoutprobe.rewrites.barriers import barriers, moved
+from layoutprobe.rewrites.bases import based
 from layoutprobe.rewrites.between_lanes import cleared, counted, overwritten, shifted, striped
 from layoutprobe.rewrites.called import called, covered, kept, of_templates
 from layoutprobe.rewrites.companions import companions
@@ -120,7 +121,7 @@ KINDS: Mapping[str, Kind] = {
     "swap": Kind(swap, 3.4, 0.25),
     "scheme": Kind(scheme, 2.2, 1.0),
     "borrow": Kind(borrow, 3.1, 0.15),
-    "exchange": Kind(exchanges, 3.7, 1.0),
+    "exchange": Kind(exchanges, 3.7, 0.4),
     "more": Kind(terms_more, 3.6, 0.4),
     "weights": Kind(weights, 3.4, 0.1, at_once=True),
     "parity": Kind(parity, 3.6, 1.0),
@@ -237,6 +238,7 @@ KINDS: Mapping[str, Kind] = {
     "orders": Kind(orders, 3.0, 0.1),
     "moves": Kind(moves, 3.0, 0.1, most=16),
     "handed": Kind(handed, 3.3, 0.1, most=12),
+    "based": Kind(based, 3.1, 0.1, most=24),
     "shares": Kind(shares, 2.9, 0.1, most=16),
     "gone_on": Kind(gone_on, 3.2, 0.1, most=20),
     "neutral": Kind(neutral, 3.2, 0.1),

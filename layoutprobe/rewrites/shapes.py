@@ -119,6 +119,7 @@ def brackets(spot: Spot) -> Iterator[Rewrite]:
             yield from _under_a_mask(spot, node)
         if node.kind == "product":
             yield from _of_one_term(spot, node)
+            yield from _factor_into_call(spot, node)
         if node.kind == "product" and len(node.parts) > 2:
             for one, other in zip(node.parts[1:], node.parts[2:], strict=False):
                 yield spot.replace(
@@ -128,7 +129,9 @@ def brackets(spot: Spot) -> Iterator[Rewrite]:
             first = callee(spot.source, call.first) if call.kind == "call" else None
             if first is not None:
                 yield from (
-                    _out_of_call(spot, first, call, part) for part in call.parts if part.kind == "sum"
+                    _out_of_call(spot, first, call, part)
+                    for part in call.parts
+                    if part.kind in ("sum", "product")
                 )
 
 
@@ -169,6 +172,22 @@ def _into_call(spot: Spot, node: Node) -> Iterator[Rewrite]:
                 for at in [part.last for part in call.parts[:1] + call.parts[:0:-1]]:
                     text = source.slice(one.first, at) + more + source.slice(at, one.last)
                     yield spot.replace(one.first, other.last, text, "brackets")
+
+
+def _factor_into_call(spot: Spot, node: Node) -> Iterator[Rewrite]:
+    """`f((a + b) * c)` for `f(a + b) * c`."""
+    source = spot.source
+    for one, other in zip(node.parts, node.parts[1:], strict=False):
+        call = one.parts[-1] if one.parts else None
+        if call is not None and call.kind == "call" and len(call.parts) == 1 and call.last == one.last:
+            inner, factor = (
+                call.parts[0],
+                source.text[source.tokens[one.last - 1].end : source.tokens[other.last - 1].end],
+            )
+            text = spot.text(inner)
+            whole = f"({text})" if inner.kind in BINDING and inner.kind != "product" else text
+            new = f"{source.slice(one.first, inner.first)}{whole}{factor})"
+            yield spot.replace(one.first, other.last, new, "brackets")
 
 
 def _out_of_call(spot: Spot, first: int, call: Node, part: Node) -> Rewrite:
@@ -237,6 +256,7 @@ def _rounded_quotients(spot: Spot, node: Node) -> Iterator[Rewrite]:
             yield replace(spot.replace(first, node.parts[nth + 1].last, whole, "rounding"), rank=-0.2)
     for nth in (nth for nth in range(1, len(node.parts)) if spot.operator(node, nth) == "/"):
         below, text = node.parts[nth], spot.text(node.parts[nth])
+        less = f"{int(text) - 1}" if text.isdigit() and int(text) > 1 else f"{text} - 1"
         above = node.parts[0] if nth == 1 else None
         inner = (
             above.parts[0] if above is not None and above.kind == "group" and len(above.parts) == 1 else above
@@ -245,14 +265,18 @@ def _rounded_quotients(spot: Spot, node: Node) -> Iterator[Rewrite]:
             inner is not None
             and inner.kind == "sum"
             and len(inner.parts) > 1
-            and (text in spot.text(inner) or spot.text(inner).endswith("1"))
+            and (
+                text in spot.text(inner)
+                or spot.text(inner).endswith("1")
+                or spot.text(inner.parts[-1]) == less
+            )
         ):
             whole = spot.source.slice(spot.start(inner.parts[0]), inner.parts[0].last)
             yield spot.replace(first, below.last, f"{whole} / {text}", "rounding")
         else:
             last = inner.last if inner is not None else node.parts[nth - 1].last
             whole = spot.source.slice(spot.start(inner) if inner is not None else first, last)
-            yield spot.replace(first, below.last, f"({whole} + {text} - 1) / {text}", "rounding")
+            yield spot.replace(first, below.last, f"({whole} + {less}) / {text}", "rounding")
             for name in _rounds_up(spot):
                 yield spot.replace(first, below.last, f"{name}({whole}, {text})", "rounding")
 
