@@ -221,3 +221,23 @@ def test_what_bears_no_larger_size_may_lead(rule: str, found: str, leads: bool) 
     finding = Finding(Rule(found, "", "", ""), "C is wrong")
     unlisted = Unlisted(f"goes wrong above G = 16: {rule} at G=17, which is not listed", rule)
     assert replace(held("<", 10), unlisted=(unlisted,)).may_lead([finding]) == leads
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "neutral"),
+    [
+        ("y = n / 2;", "2", "1", True),
+        ("y = n - 1;", "1", "0", True),
+        ("y = n << 3u;", "3u", "0u", True),
+        ("y = n - 2;", "2", "1", False),
+        ("y = n & 3;", "3", "0", False),
+        ("y = n / 2;", "n / 2", "(n + 1) / 2", False),
+        ("y[n] = 2;", "2", "0", False),
+    ],
+)
+def test_a_number_without_effect_comes_behind(text: str, old: str, new: str, *, neutral: bool) -> None:
+    rewrite = Rewrite(text.index(old), text.index(old) + len(old), new, "numbers")
+    found = of_text(SourceEdit(Path("kernel.hip"), rewrite, 0.0, FINDING), text)
+    assert found.neutral == neutral
+    other = held("(n + 1) / 2", 1000, rank=3.0, kind="rounding", start=90)
+    assert leading(replace(found, work=1000), other)[0] == (other.edit.rewrite.text if neutral else new)

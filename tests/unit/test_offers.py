@@ -794,3 +794,54 @@ __global__ void f(unsigned* t) {
 """
     made = [one.text for one in rewrites(spot_of(text, text.index("t[block")), "names")]
     assert made.index("gridDim.x") < min(made.index("lane"), made.index("s"))
+
+
+BASED = """\
+__global__ void f(const float* bias, float* y, int n, int pitch) {
+  __shared__ float tile[64];
+  const int n0 = blockIdx.x * 64, m0 = blockIdx.y * 16, d = threadIdx.x, r = threadIdx.y;
+  tile[d] = bias[d];
+  if (d < n) y[r * pitch + n0 + d] = tile[d];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("at", "old", "new"),
+    [
+        ("tile[d] = ", "bias[d]", "bias[n0 + d]"),
+        ("if (d", "d < n", "n0 + d < n"),
+        ("if (d", "r * pitch", "(m0 + r) * pitch"),
+    ],
+)
+def test_where_a_workgroup_begins_is_offered_for_what_is_within(at: str, old: str, new: str) -> None:
+    made = [one.apply(BASED) for one in rewrites(spot_of(BASED, BASED.index(at)), "based")]
+    assert BASED.replace(old, new) in made
+    assert not any("tile[n0 + d]" in one or "tile[m0 + d]" in one for one in made)  # LDS has one of its own
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong", "right"),
+    [
+        ("brackets", "expf(x - top) * scale", "expf((x - top) * scale)"),
+        ("brackets", "expf(x * scale)", "(expf(x) * scale)"),
+        ("rounding", "n / 2", "(n + 1) / 2"),
+        ("rounding", "(n + 7) / 8", "n / 8"),
+    ],
+)
+def test_factors_and_roundings_in_brackets(kind: str, wrong: str, right: str) -> None:
+    text = f"__global__ void f(float* y, float x, float top, float scale, int n) {{ y[n] = {wrong}; }}\n"
+    spot = spot_of(text, text.index("y[n]"))
+    assert text.replace(wrong, right) in [one.apply(text) for one in rewrites(spot, kind)]
+
+
+def test_of_equal_ones_the_first_or_the_last_is_taken() -> None:
+    text = """\
+struct Cand {
+  float v;
+  int i;
+  __device__ bool after(const Cand& o) const { return v < o.v; }
+};
+"""
+    made = [one.text for one in rewrites(spot_of(text, text.index("return v")), "ties")]
+    assert made == [f"(v < o.v || (v == o.v && i {sign} o.i))" for sign in "<>"]
