@@ -100,7 +100,7 @@ def test_changes_of_one_expression_are_chosen_together_and_each_has_a_line_of_it
         ("*", "/", "row * a.N", "with `row / a.N` in place of `row * a.N`"),
         (" * 2.0f", "", "] * 2.0f", "without `* 2.0f`"),
         ("row < n", "row < n && row < 3", "(row < n", "with `&& row < 3` added"),
-        ("x[chunk]", "chunk[x]", "x[chunk] *", "with `chunk[x]` in place of `x[chunk]`"),
+        ("x[chunk]", "chunk[x]", "x[chunk] *", "with `x` and `chunk` exchanged"),
         (
             "row < n && k",
             "col < n && k < col",
