@@ -17,7 +17,7 @@ from layoutprobe.rewrites.known import WIDE
 from layoutprobe.rewrites.spot import Rewrite
 from layoutprobe.source.declarations import declared_in, is_headed
 from layoutprobe.source.expressions import body_behind
-from layoutprobe.source.macros import Macro, macros, source_at
+from layoutprobe.source.macros import Macro, macros, source_at, storing
 from layoutprobe.source.statements import Source
 from layoutprobe.source.tree import is_cast, template_end
 
@@ -49,7 +49,7 @@ def combined(text: str, changes: Mapping[int, Rewrite]) -> Combined:
     """A text with as many of some changes (number -> change) as can be in it. No loop is unrolled: a choice between
     changes would stand there as often as the loop goes round, and take a compiler minutes."""
     whole, bodies = Source(text), macros(text)
-    fixed = _needed_by_compiler(whole, bodies)
+    fixed, places = _needed_by_compiler(whole, bodies), storing(bodies)
     regions: dict[Region, dict[int, list[Rewrite]]] = {}
     for number, rewrite in changes.items():
         widens = _WIDENS.match(rewrite.text) and not _WIDENS.match(text[rewrite.start : rewrite.end])
@@ -60,7 +60,8 @@ def combined(text: str, changes: Mapping[int, Rewrite]) -> Combined:
         if in_macro and any(one.body is source and one.name in fixed for one in bodies):
             continue
         pieces = [
-            (piece, region_of(source, piece, in_macro=in_macro)) for piece in pieces_of(source, rewrite)
+            (piece, region_of(source, piece, places, in_macro=in_macro))
+            for piece in pieces_of(source, rewrite)
         ]
         for piece, region in pieces if all(region for _, region in pieces) else ():
             assert region is not None
@@ -162,12 +163,15 @@ def _outermost(
     return found
 
 
-def region_of(source: Source, rewrite: Rewrite, *, in_macro: bool = False) -> Region | None:
+def region_of(
+    source: Source, rewrite: Rewrite, places: Collection[str] = (), *, in_macro: bool = False
+) -> Region | None:
     """The smallest expression, or else the statement, that a change lies in; None where it cannot be chosen so.
 
     Args:
         source: a file, or the body of a macro.
         rewrite: the change.
+        places: macros that must be given what has a place: a choice between two is none, and is assigned to in vain.
         in_macro: the latter: what is around it is not known.
     """
     tokens = source.tokens
@@ -208,6 +212,8 @@ def region_of(source: Source, rewrite: Rewrite, *, in_macro: bool = False) -> Re
         ):  # its arguments may have to be constants
             first, last = parent, source.partner[parent]
             continue
+        if inside and source.word(parent - 1) in places:
+            return _whole(source, statement, rewrite)
         if inside and is_cast(source, parent):  # a type is chosen with what becomes one
             first, last = parent, source.partner[parent] + 1
             continue

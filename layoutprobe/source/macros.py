@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from layoutprobe.source.statements import Source, words
+from layoutprobe.source.tree import ASSIGNMENTS
 
 _DEFINE = re.compile(r"^[ \t]*\#[ \t]*define[ \t]+(\w+)(\([^()\n]*\))?((?:[^\n\\]|\\.|\\\n)*)", re.MULTILINE)
 _MOST, _LONGEST, _DEEPEST = 200, 4000, 8
@@ -46,6 +47,36 @@ def macros(text: str) -> list[Macro]:
                 Macro(m[1], tuple(words(m[2] or "")), range(*m.span(3)), Source(" " * m.start(3) + once))
             )
     return found
+
+
+def storing(bodies: Sequence[Macro]) -> frozenset[str]:
+    """Macros that assign to one of their parameters, or take where it is: they must be given what has a place."""
+    return frozenset(
+        one.name
+        for one in bodies
+        if any(_is_stored(one.body, i, one.parameters) for i in range(len(one.body.tokens)))
+    )
+
+
+def _is_stored(body: Source, i: int, parameters: Sequence[str]) -> bool:
+    if body.tokens[i].text not in parameters:
+        return False
+    last = i + 1
+    while body.word(last) in (")", "[", ".", "->"):
+        last = (
+            body.partner.get(last, last) + 1
+            if body.word(last) == "["
+            else last + 1 + (body.word(last) != ")")
+        )
+    before = i - 1
+    while body.word(before) == "(":
+        before -= 1
+    unary = body.word(before) == "&" and body.word(before - 1) in _BEFORE_UNARY
+    return unary or body.word(before) in _STEPS or body.word(last) in (*ASSIGNMENTS, *_STEPS)
+
+
+_STEPS = ("++", "--")
+_BEFORE_UNARY = ("", "(", ",", "=", ";", "{", "return", "?", ":")
 
 
 def expansions(text: str) -> list[tuple[range, int]]:

@@ -15,6 +15,7 @@ from layoutprobe.report.finding import Finding, Rule
 from layoutprobe.rewrites.spot import Rewrite
 from layoutprobe.rewrites.variants import combined, region_of
 from layoutprobe.rewrites.wording import worded
+from layoutprobe.source.macros import macros, storing
 from layoutprobe.source.statements import Source
 
 TEXT = """\
@@ -431,3 +432,31 @@ def test_each_test_of_a_choice_asks_anew() -> None:
     tests = [line.count("lp_variant()") for line in found.text.split("\n") if "<=" in line or "==" in line]
     assert found.chosen == {1, 2, 3}
     assert sum(tests) == 2 * len(at), "one for the place, and one for each change"
+
+
+SWAPPED = """\
+#define ROT(a, b, c) \\
+  do { const float t_ = (a).x; (a) = f(b, c); b[1] = t_; } while (0)
+#define SUM(a, b) ((a) + (b) == (a))
+__global__ void k(float2* y, int i) {
+  float2 v0, v1;
+  ROT(v0, y, i);
+  y[0].x = SUM(i, 2);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("near", "old", "new", "whole"),
+    [
+        ("ROT(v0", "v0", "v1", "ROT(v0, y, i);"),
+        ("i);", "i", "i ^ 1", "ROT(v0, y, i);"),
+        ("SUM(i, 2)", "2", "3", "2"),
+    ],
+)
+def test_what_a_macro_assigns_to_is_chosen_with_all_of_it(near: str, old: str, new: str, whole: str) -> None:
+    """A choice of two structures may be assigned to, in vain: then no other change in the program would be right."""
+    at = SWAPPED.index(old, SWAPPED.index(near))
+    region = region_of(Source(SWAPPED), Rewrite(at, at + len(old), new, "names"), storing(macros(SWAPPED)))
+    assert region is not None
+    assert SWAPPED[region.start : region.end] == whole
