@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, pairwise
 
 from msgspec.structs import replace
 
@@ -77,6 +77,7 @@ def lacking(spot: Spot) -> Iterator[Rewrite]:
         )
         yield from _added(spot, "+", name, 0.0)
         if names[name].sort == "integer":
+            yield from _in_place_of(spot, name)
             yield from _added(spot, "/", name, 0.3)
             yield from _added(spot, "%", name, 0.5)
             if name == unused[0]:
@@ -103,6 +104,18 @@ def lacking(spot: Spot) -> Iterator[Rewrite]:
             for part in (*operands(spot), *inside)
             if spot.sorts(part) == {"integer"}
         )
+
+
+def _in_place_of(spot: Spot, name: str) -> Iterator[Rewrite]:
+    """`z * pitch` for `z * n * m`, and for a whole sum or product."""
+    for node in spot.tree.walk():
+        if node.kind not in ("product", "sum") or spot.sorts(node) != {"integer"}:
+            continue
+        yield replace(spot.replace(spot.start(node), node.last, name, "lacking"), rank=0.3)
+        for one, other in (
+            pairwise(node.parts) if node.kind == "product" and len(node.parts) > len("ab") else ()
+        ):
+            yield replace(spot.replace(spot.start(one), other.last, name, "lacking"), rank=0.3)
 
 
 def _divisors(spot: Spot) -> Iterator[str]:

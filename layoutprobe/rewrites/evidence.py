@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import permutations
 
 from msgspec.structs import replace
@@ -35,11 +35,31 @@ def unread(spot: Spot) -> Iterator[Rewrite]:
         for node in spot.tree.walk()
         if node.kind == "index"
     ]
+    yield from _gathered(spot, arrays[:_MOST])
     texts += _members(spot)
     for text in list(dict.fromkeys(texts))[: 2 * _MOST]:
         for part in operands(spot):
             if spot.sorts(part) <= {"real", ""} and text not in spot.text(part):
                 yield from (spot.behind(part.last - 1, f" {sign} {text}", "unread") for sign in "*+")
+
+
+def _gathered(spot: Spot, arrays: Sequence[str]) -> Iterator[Rewrite]:
+    """`pay[place[i]]`, and `pay[row + place[i]]` as others of the function are read, for `place[i]`."""
+    inside = (
+        node.parts[0]
+        for tree in spot.statements
+        for node in tree.walk()
+        if node.kind == "index" and node.parts
+    )
+    sums = (node for node in inside if node.kind == "sum")
+    rows = Counter(spot.source.slice(spot.start(node), node.parts[-2].last) for node in sums)
+    for piece in spot.pieces:
+        assigned = spot.assignment(piece)
+        for name in arrays if assigned is not None and spot.sorts(assigned[2]) <= {"integer", ""} else ():
+            value = assigned[2] if assigned is not None else piece
+            text = spot.text(value)
+            for row in ("", *(f"{row} + " for row, _ in rows.most_common(_MOST))):
+                yield spot.replace(value.first, value.last, f"{name}[{row}{text}]", "unread")
 
 
 def _members(spot: Spot) -> Iterator[str]:
@@ -69,6 +89,9 @@ def extremes(spot: Spot) -> Iterator[Rewrite]:
             yield from _extremes(spot, *assigned[1:])
 
 
+_HEADED = re.compile(r"(?:if|for|while|else)\b")
+
+
 def _extremes(spot: Spot, target: Node, value: Node) -> Iterator[Rewrite]:
     source = spot.source
     name = source.tokens[target.last - 1].text
@@ -82,7 +105,7 @@ def _extremes(spot: Spot, target: Node, value: Node) -> Iterator[Rewrite]:
         text = spot.text(value)
         others = [one for one, what in set_.items() if what == name and one != name]
         others += [text.replace(f"[{a}]", f"[{b}]", 1) for a, b in ("01", "10") if f"[{a}]" in text]
-        for other in others[:_MOST]:
+        for other in [one for one in others if not _HEADED.match(one)][:_MOST]:
             yield from (
                 spot.replace(value.first, value.last, f"{call}({other}, {text})", "extremes")
                 for call in ("fmaxf", "fminf")

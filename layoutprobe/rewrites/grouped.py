@@ -148,5 +148,6 @@ def guarded(spot: Spot) -> Iterator[Rewrite]:
         if places:
             bracketed = {name: f"({name})" for name in chosen}
             yield renamed(spot, [Operand(i, i + 1, tokens[i].text, "") for i in places], bracketed)
-    if given and spot.tree.kind in BINDING and spot.tree.last == spot.within.stop:
+    value = spot.tree.kind in BINDING and spot.tree.kind not in ("assignment", "list", "statements")
+    if given and value and spot.tree.last == spot.within.stop:
         yield spot.replace(spot.tree.first, spot.tree.last, f"({spot.text(spot.tree)})", "guarded")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 
 from msgspec.structs import replace
 
@@ -200,13 +201,18 @@ def types(spot: Spot) -> Iterator[Rewrite]:
                 yield replace(spot.replace(name - 1, name, "float", "types"), rank=late)
     head = spot.source.slice(spot.function.start, min(spot.function.start + _HEAD, spot.function.stop))
     given = re.findall(r"\b(?:typename|class) (\w+)", head)
-    for i in spot.within[1:]:
-        if i in declared_in(spot.source) and tokens[i].text in sums and tokens[i - 1].text in _NUMBERS:
-            others = [text for text in (*given, *_NUMBERS) if text != tokens[i - 1].text]
+    for i in (i for i in spot.within[1:] if i in declared_in(spot.source)):
+        own = tokens[i - 1].text
+        if tokens[i].text in sums and own in _NUMBERS:
+            others = [text for text in (*given, *_NUMBERS) if text != own]
             yield from (spot.replace(i - 1, i, text, "types") for text in others)
-        elif i in declared_in(spot.source) and tokens[i - 1].text in _REALS and tokens[i + 1].text in _KEEPS:
+        if own in ("int", "unsigned") and tokens[i + 1].text == "=":
+            wide = (_wide_of(one, signed=own == "int") for one in (spot.source, *spot.others))
+            for text in dict.fromkeys(chain.from_iterable(wide)):
+                yield replace(spot.replace(i - 1, i, text, "types"), rank=0.5)
+        if own in _REALS and tokens[i + 1].text in _KEEPS:
             known = _reals_of(spot.source)
-            others = [text for text in _REALS if text in known and text != tokens[i - 1].text]
+            others = [text for text in _REALS if text in known and text != own]
             yield from (replace(spot.replace(i - 1, i, text, "types"), rank=0.4) for text in others)
 
 
@@ -214,6 +220,20 @@ def types(spot: Spot) -> Iterator[Rewrite]:
 def _reals_of(source: Source) -> frozenset[str]:
     """Real types that a file names."""
     return frozenset(token.text for token in source.tokens if token.text in _REALS)
+
+
+@lru_cache(maxsize=32)
+def _wide_of(source: Source, *, signed: bool) -> Sequence[str]:
+    """Integers of 64 bits as a file calls them, those first that have a sign, or none, as is asked."""
+    found = re.findall(r"\btypedef\s+((?:[\w:]+\s+)*(?:long|u?int64_t))\s+(\w+)\s*;", source.text)
+    found += [
+        (what, name)
+        for name, what in re.findall(r"\busing\s+(\w+)\s*=\s*([\w: ]*(?:long|int64_t))\s*;", source.text)
+    ]
+    names = [(name, "u" not in what.replace("using", "")) for what, name in found]
+    names += [(word, word[0] != "u") for word in ("int64_t", "uint64_t") if word in source.text]
+    names += [("long long", True), ("unsigned long long", False)] if "long long" in source.text else []
+    return list(dict.fromkeys(name for name, has in sorted(names, key=lambda one: one[1] != signed)))[:2]
 
 
 _NARROW = re.compile(r"=\s*(?:(?:un)?signed char|char|u?int(?:8|16)_t|(?:unsigned )?short)$")

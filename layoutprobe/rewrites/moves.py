@@ -98,6 +98,7 @@ def _into(source: Source, one: range) -> Iterator[Rewrite]:
         gap = source.text[tokens[closes - 1].end : tokens[closes].end]
         start, end = tokens[closes - 1].end, tokens[one.stop - 1].end
         yield Rewrite(start, end, f"\n{inside}{text}{gap}", "moves")
+    yield from _under_test_before(source, one)
     head = source.around(one.stop) if one.stop < len(tokens) else range(0)
     if head.start == one.stop and source.is_block(head.stop) and _is_of_branch(source, head.stop):
         inside = indent(source, head.stop + 1)
@@ -105,6 +106,17 @@ def _into(source: Source, one: range) -> Iterator[Rewrite]:
         new = f"{source.slice(head.start, head.stop + 1)}\n{inside}{text}"
         begins = tokens[head.start].text in _LOOPS  # what each pass begins with
         yield Rewrite(start, end, new, "moves", -0.2 if begins else 0.0)
+
+
+def _under_test_before(source: Source, one: range) -> Iterator[Rewrite]:
+    """`if (a) { b; c; }` for `if (a) b; c;`."""
+    tokens, other = source.tokens, next(before(source, one.start), range(0))
+    if not other or tokens[other.start].text not in _BRANCHES or tokens[other.stop - 1].text != ";":
+        return
+    begins = source.partner.get(other.start + 1, other.start) + 1
+    if begins < other.stop and not source.is_block(begins) and tokens[begins].text not in _BRANCHES:
+        start, end = tokens[begins].start, tokens[one.stop - 1].end
+        yield Rewrite(start, end, f"{{ {source.text[start:end]} }}", "moves", -0.2)
 
 
 def _out_of(spot: Spot, one: range) -> Iterator[Rewrite]:

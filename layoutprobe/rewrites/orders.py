@@ -12,7 +12,7 @@ from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.declarations import declared_in
 from layoutprobe.source.expressions import indent
 from layoutprobe.source.statements import Source, free_words
-from layoutprobe.source.tree import parse
+from layoutprobe.source.tree import Node, parse
 
 _MOST = 3
 """Statements that one may be moved behind."""
@@ -52,6 +52,20 @@ def _with_what_was(spot: Spot) -> Iterator[Rewrite]:
                 Rewrite(start, end, f"const auto {name} = {target};{blank}{rest}{new}", "orders"), rank=-0.4
             )
             return
+        yield from _stored_later(spot, assigned, behind)
+        if value is None:
+            return
+
+
+def _stored_later(spot: Spot, assigned: tuple[str, Node, Node], behind: range) -> Iterator[Rewrite]:
+    """`t = f(a); r.y = g(a); r.x = t;` for `r.x = f(a); r.y = g(a);`: a may be r."""
+    source, (_, target, value) = spot.source, assigned
+    if re.search(r"\.|->|\[|\*", spot.text(target)) and source.word(target.first) != "if":
+        start, end = source.tokens[spot.within.start].start, source.tokens[behind.stop].end
+        blank = f"\n{indent(source, spot.within.start)}"
+        first = f"const auto lp_kept = {spot.text(value)};{blank}"
+        text = f"{first}{source.written(range(behind.start, behind.stop + 1))}{blank}{spot.text(target)} = lp_kept;"
+        yield replace(Rewrite(start, end, text, "orders"), rank=0.3)
 
 
 def _moved(source: Source, one: range, others: list[range], rank: float) -> Iterator[Rewrite]:
@@ -77,14 +91,22 @@ def _assigned(source: Source, within: range) -> set[str]:
     if source.tokens[within.stop - 1].text == ")" and not heads:  # a call may change what it is given
         found |= free_words(source.slice(within.start, within.stop))
     plain = [head for head in heads if declared_in(source).isdisjoint(range(head.first, head.last))]
-    return found | {source.tokens[head.first].text for head in plain}
+    firsts = (
+        source.partner.get(one.first + 1, one.first) + 1 if source.word(one.first) == "if" else one.first
+        for one in plain
+    )
+    return found | {source.word(first) for first in firsts}
 
 
 def _is_plain(source: Source, within: range) -> bool:
-    """Whether a statement ends by itself, and holds no other one."""
+    """Whether a statement ends by itself, and holds no other one; it may be under a test, without braces."""
     tokens = source.tokens
     ended = within.stop < len(tokens) and tokens[within.stop].text == ";"
-    return ended and bool(within) and not any(source.is_block(i) or tokens[i].text in _HEADS for i in within)
+    if not ended or not within:
+        return False
+    tested = tokens[within.start].text == "if" and source.word(within.stop + 1) != "else"
+    words = within[1:] if tested else within
+    return not any(source.is_block(i) or tokens[i].text in _HEADS for i in words)
 
 
 _HEADS = ("for", "if", "while", "return", "else", "do", "case", "break", "continue", "using", "typedef")

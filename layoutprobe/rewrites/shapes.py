@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from layoutprobe.rewrites.spot import Rewrite, Spot
-from layoutprobe.source.expressions import callee
+from layoutprobe.source.expressions import behind, callee
 from layoutprobe.source.statements import words
 from layoutprobe.source.tree import BINDING, Node, bare
 
@@ -120,6 +120,10 @@ def brackets(spot: Spot) -> Iterator[Rewrite]:
         if node.kind == "product":
             yield from _of_one_term(spot, node)
             yield from _factor_into_call(spot, node)
+        if node.kind in _JOINED_NUMBERS:
+            yield from _into_choice(spot, node)
+        if node.kind == "choice" and len(node.parts) == len(("asked", "one", "other")):
+            yield from _out_of_choice(spot, node)
         if node.kind == "product" and len(node.parts) > 2:
             for one, other in zip(node.parts[1:], node.parts[2:], strict=False):
                 yield spot.replace(
@@ -133,6 +137,33 @@ def brackets(spot: Spot) -> Iterator[Rewrite]:
                     for part in call.parts
                     if part.kind in ("sum", "product")
                 )
+
+
+_JOINED_NUMBERS = ("sum", "product", "shift", "and", "xor", "or")
+
+
+def _into_choice(spot: Spot, node: Node) -> Iterator[Rewrite]:
+    """`(c ? a ^ x : b)` and `(c ? a : b ^ x)` for `(c ? a : b) ^ x`."""
+    choice, source = bare(node.parts[0]), spot.source
+    if choice.kind != "choice" or len(choice.parts) != len(("asked", "one", "other")):
+        return
+    more = behind(source, node.parts[0].last, node.last)
+    for part in choice.parts[1:]:
+        text = f"{source.slice(choice.first, part.last)}{more}{behind(source, part.last, choice.last)}"
+        yield spot.replace(node.first, node.last, f"({text})", "brackets")
+
+
+def _out_of_choice(spot: Spot, node: Node) -> Iterator[Rewrite]:
+    """`((c ? a : b) ^ x)` for `(c ? a ^ x : b)` and for `(c ? a : b ^ x)`."""
+    source = spot.source
+    for part in node.parts[1:]:
+        if part.kind in _JOINED_NUMBERS:
+            last = part.parts[-2].last
+            more = behind(source, last, part.last)
+            rest = behind(source, part.last, node.last)
+            yield spot.replace(
+                node.first, node.last, f"(({source.slice(node.first, last)}{rest}){more})", "brackets"
+            )
 
 
 def _under_a_mask(spot: Spot, node: Node) -> Iterator[Rewrite]:
@@ -167,7 +198,7 @@ def _into_call(spot: Spot, node: Node) -> Iterator[Rewrite]:
     for one, other in zip(node.parts, node.parts[1:], strict=False):
         call = one.parts[-1] if one.parts else None
         if call is not None and call.kind == "call" and call.parts and call.last == one.last:
-            added = source.text[source.tokens[one.last - 1].end : source.tokens[other.last - 1].end]
+            added = behind(source, one.last, other.last)
             for more in dict.fromkeys((added, f" {spot.operator(node, node.parts.index(other))} 1")):
                 for at in [part.last for part in call.parts[:1] + call.parts[:0:-1]]:
                     text = source.slice(one.first, at) + more + source.slice(at, one.last)
@@ -182,7 +213,7 @@ def _factor_into_call(spot: Spot, node: Node) -> Iterator[Rewrite]:
         if call is not None and call.kind == "call" and len(call.parts) == 1 and call.last == one.last:
             inner, factor = (
                 call.parts[0],
-                source.text[source.tokens[one.last - 1].end : source.tokens[other.last - 1].end],
+                behind(source, one.last, other.last),
             )
             text = spot.text(inner)
             whole = f"({text})" if inner.kind in BINDING and inner.kind != "product" else text
@@ -194,8 +225,8 @@ def _out_of_call(spot: Spot, first: int, call: Node, part: Node) -> Rewrite:
     """`(f(a, c) + b)` for `f(a + b, c)`."""
     source, terms = spot.source, part.parts
     kept = source.text[source.tokens[first].start : source.tokens[terms[-2].last - 1].end]
-    moved = source.text[source.tokens[terms[-2].last - 1].end : source.tokens[terms[-1].last - 1].end]
-    rest = source.text[source.tokens[terms[-1].last - 1].end : source.tokens[call.last - 1].end]
+    moved = behind(source, terms[-2].last, terms[-1].last)
+    rest = behind(source, terms[-1].last, call.last)
     return spot.replace(first, call.last, f"({kept}{rest}{moved})", "brackets")
 
 

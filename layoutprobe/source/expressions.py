@@ -13,6 +13,11 @@ def between(source: Source, b: int, c: int) -> str:
     return source.text[source.tokens[b - 1].end : source.tokens[c].start]
 
 
+def behind(source: Source, b: int, c: int) -> str:
+    """The text behind token b - 1, up to the end of token c - 1, with the blanks that it begins with."""
+    return source.text[source.tokens[b - 1].end : source.tokens[c - 1].end]
+
+
 def scaled(source: Source, first: int, last: int) -> tuple[str, str]:
     """What a term multiplies, and by which number; "" for none."""
     if last - first >= 3 and source.tokens[first + 1].text == "*" and source.tokens[first].kind == "number":

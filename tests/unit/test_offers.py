@@ -15,7 +15,7 @@ from layoutprobe.rewrites.wording import worded
 from layoutprobe.source.macros import macros
 from layoutprobe.source.statements import Source
 
-EARLY = 60
+EARLY = 64
 """How far in front the right text has to be among what a statement is offered."""
 
 
@@ -845,3 +845,51 @@ struct Cand {
 """
     made = [one.text for one in rewrites(spot_of(text, text.index("return v")), "ties")]
     assert made == [f"(v < o.v || (v == o.v && i {sign} o.i))" for sign in "<>"]
+
+
+TOGETHER = """\
+typedef long long i64;
+__global__ void f(const int* x, const int* pay, const int* place, i64* y, int* z, int n, int m, int pitch, int flip) {
+  const int row = blockIdx.x * n, i = threadIdx.x;
+  int sum = x[row + i], most = 0, at = 0;
+  if (i + 1 < n) y[row + i] = sum;
+  sum += x[row + i + 1];
+  if (sum > most) most = sum;
+  at = i;
+  z[row + i] = (i < n ? sum : most) ^ flip;
+  z[row + at] = place[i];
+  z[blockIdx.y * n * m] = 0;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong", "right"),
+    [
+        ("orders", "sum += x[row + i + 1];", "if (i + 1 < n) y[row + i] = sum;"),
+        ("moves", "if (sum > most) most = sum;\n  at = i;", "if (sum > most) { most = sum;\n  at = i; }"),
+        ("brackets", "(i < n ? sum : most) ^ flip", "(i < n ? sum ^ flip : most)"),
+        ("unread", "= place[i];", "= pay[row + place[i]];"),
+        ("lacking", "blockIdx.y * n * m", "blockIdx.y * pitch"),
+        ("types", "int sum", "i64 sum"),
+    ],
+)
+def test_what_c_programmers_mistake_is_offered(kind: str, wrong: str, right: str) -> None:
+    at = TOGETHER.index(wrong) + (wrong.index("at = i") if kind == "moves" else 0)
+    made = [one.apply(TOGETHER) for one in rewrites(spot_of(TOGETHER, at), kind)]
+    if kind == "orders":
+        lines = TOGETHER.split("\n")
+        n = next(i for i, line in enumerate(lines) if wrong in line)
+        lines[n - 1 : n + 1] = lines[n], lines[n - 1]
+        assert "\n".join(lines) in made
+    else:
+        assert TOGETHER.replace(wrong, right) in made
+
+
+def test_what_may_be_stored_over_is_kept_first() -> None:
+    text = "#define F(r, a) do { (r).x = g((a).x, (a).y); (r).y = h((a).x, (a).y); } while (0)\n"
+    (body,) = macros(text)
+    spot = Spot(body.body, body.body.around(body.body.token_at(text.index("(r).x"))), [Source(text)])
+    made = [" ".join(one.apply(text).split()) for one in rewrites(spot, "orders")]
+    kept = "const auto lp_kept = g((a).x, (a).y); (r).y = h((a).x, (a).y); (r).x = lp_kept;"
+    assert any(kept in one for one in made)
