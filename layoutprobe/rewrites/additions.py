@@ -41,7 +41,9 @@ def terms_more(spot: Spot) -> Iterator[Rewrite]:
                 )
         ahead = [f"+ {steps[name]}" for name in own if name in steps and f"+ {steps[name]}" not in more]
         for text in (*ahead, *(text for text, _ in more.most_common(_MOST))):
-            yield spot.replace(first, last, f"{source.slice(first, last)} {text}", "more")
+            new = f"{source.slice(first, last)} {text}"
+            rank = -_HERE_TOO * (new in spot.text(spot.tree))
+            yield replace(spot.replace(first, last, new, "more"), rank=rank)
             if len(added) > 1 and text.startswith("+") and (first, last) in used:
                 yield spot.replace(*added[-1][1:], text[2:], "more")
 
@@ -54,6 +56,8 @@ def _sums(spot: Spot) -> Iterator[tuple[int, int]]:
             yield assigned[2].first, assigned[2].last
 
 
+_HERE_TOO = 1.2
+"""How much likelier a sum is meant that the statement has elsewhere."""
 _COMPARES = re.compile(r"[<>=?:]|&&")
 _STEP = re.compile(r"\b([A-Za-z_]\w*) \+= ([\w.:]+)\s*[;,)]")
 """What a loop goes on by: who loads ahead adds it once more."""

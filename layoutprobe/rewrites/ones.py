@@ -33,7 +33,7 @@ def ones(spot: Spot) -> Iterator[Rewrite]:
             yield from (replace(one, rank=0.0) for one in _less(spot, node.parts[0], "+"))
         elif node.kind == "call" and _name(spot, node) in _CLAMPS:
             yield from (replace(one, rank=-0.5) for part in node.parts for one in _less(spot, part, ""))
-        elif node.kind == "comparison" and len(node.parts) == _SIDES:
+        elif node.kind in ("comparison", "equality") and len(node.parts) == _SIDES:
             yield from (replace(one, rank=0.6) for one in _less(spot, node.parts[1], "+"))
         elif node.kind == "index":
             yield from (replace(one, rank=0.9) for part in node.parts for one in _less(spot, part, "+"))

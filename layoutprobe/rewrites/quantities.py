@@ -137,6 +137,41 @@ _LIKELY_MORE = 1.5
 """How much likelier such numbers are one off than others."""
 
 
+def agreeing(spot: Spot) -> Iterator[Rewrite]:
+    """`if (c + 1 < n) v[1] = q[1];` for `if (c < n) v[1] = q[1];` with a 0: the number that others of the statement
+    are, or that goes on as they do from the statement beside it."""
+    tokens, own = spot.source.tokens, spot.within
+    here = {
+        i - own.start: int(tokens[i].text) for i in own if is_whole(tokens[i]) and not _is_modifier(spot, i)
+    }
+    often = Counter(here.values())
+    found = [
+        (at, other) for at, value in here.items() if often[value] == 1 for other in often if often[other] > 1
+    ]
+    for beside in _alike_beside(spot):
+        there = {at: int(tokens[beside.start + at].text) for at in here}
+        steps = Counter(here[at] - there[at] for at in here)
+        found += [(at, there[at] + step) for step in steps for at in here if here[at] - there[at] != step]
+    for at, other in dict.fromkeys(found):
+        if other >= 0:
+            yield spot.replace(own.start + at, own.start + at + 1, str(other), "agreeing")
+
+
+def _alike_beside(spot: Spot) -> Iterator[range]:
+    """The statements before and behind, where they are the same but for numbers."""
+    source, own = spot.source, spot.within
+    for at in (own.start - 2, own.stop + 1):
+        beside = source.around(at) if 0 <= at < len(source.tokens) else range(0)
+        pairs = (
+            list(zip(beside, own, strict=False))
+            if len(beside) == len(own) and beside.start != own.start
+            else []
+        )
+        texts = [(source.tokens[i], source.tokens[j]) for i, j in pairs]
+        if texts and all(a.text == b.text or (is_whole(a) and is_whole(b)) for a, b in texts):
+            yield beside
+
+
 def distances(spot: Spot) -> Iterator[Rewrite]:
     """With which distance a loop begins that exchanges values between lanes and halves it: half of a wave."""
     source, tokens = spot.source, spot.source.tokens

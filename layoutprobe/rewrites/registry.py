@@ -83,7 +83,16 @@ from layoutprobe.rewrites.orders import orders
 from layoutprobe.rewrites.paired import interleaved, of_both, ties
 from layoutprobe.rewrites.parts import parts
 from layoutprobe.rewrites.pool import begun_alike, ended_alike, joined, like_a_sibling, wrapped
-from layoutprobe.rewrites.quantities import constants, distances, meant, numbers, powers, told, weights
+from layoutprobe.rewrites.quantities import (
+    agreeing,
+    constants,
+    distances,
+    meant,
+    numbers,
+    powers,
+    told,
+    weights,
+)
 from layoutprobe.rewrites.renames import exchanges, mixed, names, scalars, whole_alike
 from layoutprobe.rewrites.runs import gone_on
 from layoutprobe.rewrites.schemes import scheme
@@ -239,6 +248,7 @@ KINDS: Mapping[str, Kind] = {
     "moves": Kind(moves, 3.0, 0.1, most=16),
     "handed": Kind(handed, 3.3, 0.1, most=12),
     "based": Kind(based, 3.1, 0.1, most=24),
+    "agreeing": Kind(agreeing, 2.9, 0.1, most=12),
     "shares": Kind(shares, 2.9, 0.1, most=16),
     "gone_on": Kind(gone_on, 3.2, 0.1, most=20),
     "neutral": Kind(neutral, 3.2, 0.1),

@@ -893,3 +893,30 @@ def test_what_may_be_stored_over_is_kept_first() -> None:
     made = [" ".join(one.apply(text).split()) for one in rewrites(spot, "orders")]
     kept = "const auto lp_kept = g((a).x, (a).y); (r).y = h((a).x, (a).y); (r).x = lp_kept;"
     assert any(kept in one for one in made)
+
+
+AGREEING = """\
+__global__ void f(float* v, const float* q, int c, int n) {
+  if (c + 0 < n) v[0] = q[0];
+  if (c + 0 < n) v[1] = q[1];
+  v[2] = q[6];
+  v[3] = q[6];
+  v[4] -= q[c] * v[c + 1];
+  if (c == n) v[c + 1] = q[c];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong", "right", "nth"),
+    [
+        ("agreeing", "c + 0 < n) v[1]", "c + 1 < n) v[1]", 0),
+        ("agreeing", "v[3] = q[6]", "v[3] = q[7]", 1),
+        ("more", "v[4] -= q[c]", "v[4] -= q[c + 1]", 1),
+        ("ones", "c == n)", "c == n - 1)", 1),
+    ],
+)
+def test_a_number_that_does_not_go_with_its_statement(kind: str, wrong: str, right: str, nth: int) -> None:
+    made = rewrites(spot_of(AGREEING, AGREEING.index(wrong)), kind)
+    made.sort(key=lambda one: one.rank)
+    assert AGREEING.replace(wrong, right) in [one.apply(AGREEING) for one in made[: nth + 1]]
