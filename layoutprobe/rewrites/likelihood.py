@@ -194,6 +194,14 @@ def _is_of_what_is_compared(spot: Spot, one: Operand, other: str) -> bool:
     return head in _values_in(spot.body).get(spot.source.word(one.first - _TWO), ())
 
 
+def _is_bound_by_its_letter(spot: Spot, one: Operand, other: str) -> bool:
+    """Whether an index ends with the letter of this bound, and not with that of the other one: `W` for `H` in
+    `iw < H`."""
+    before = spot.source.word(one.first - _TWO)
+    letters = len(one.text) == len(other) == 1 and _is_bound(spot, one)
+    return letters and before[-1:].lower() == other.lower() != one.text.lower()
+
+
 def _is_no_pitch(spot: Spot, one: Operand, other: str) -> bool:
     """Whether the length of a row would stand where nothing is multiplied by it."""
     beside = spot.source.word(one.first - 1), spot.source.word(one.last)
@@ -302,6 +310,7 @@ _REASONS: Sequence[tuple[float, Callable[[Spot, Operand, str], float]]] = (
     (-2.0, _is_pitch_of_what_is_before),
     (-2.4, _is_limit),
     (-2.4, _is_of_what_is_compared),
+    (-3.0, _is_bound_by_its_letter),
     (1.5, _is_no_pitch),
     (-2.5, _is_of_the_other_part),
     (-3.5, _is_extent_of_what_follows),

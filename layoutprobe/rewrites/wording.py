@@ -52,12 +52,17 @@ def worded(before: str, rewrite: Rewrite) -> Wording:
     if len(gone) == len(come) and len(gone) > 1 and len(pairs) == 1:
         ((was, now),) = pairs
         return Wording(f"with `{now}` in place of every `{was}`", offset)
-    if len(gone) == len(come) and len(pairs) == len({"one", "other"}) and pairs == {(b, a) for a, b in pairs}:
-        names = dict.fromkeys(a.text for a, b in zip(gone, come, strict=True) if a.text != b.text)
+    names = dict.fromkeys(
+        a.text for a, b in zip(gone, come, strict=False) if a.text != b.text and a.kind == "name"
+    )
+    if len(gone) == len(come) and len(names) == len(pairs) == _PAIR and pairs == {(b, a) for a, b in pairs}:
         return Wording(f"with {' and '.join(f'`{name}`' for name in names)} exchanged", offset)
     gone, come = _widened(old_source, gone), _widened(new_source, come)
     gone, come = _balanced((old_source, gone), (new_source, come))
     return Wording(f"with {_quoted(new_source, come)} in place of {_quoted(old_source, gone)}", gone[0].start)
+
+
+_PAIR = 2
 
 
 def _rotated(old: Sequence[Token], new: Sequence[Token]) -> int | None:
