@@ -137,7 +137,11 @@ def of_text(edit: SourceEdit, text: str) -> Held:
     head = text[text.rfind("\n", 0, start) + 1 : start].lstrip()
     old, new = text[start : edit.rewrite.end], edit.rewrite.text
     calls = re.search(r"\w\(", new) is not None  # of what has one, perhaps
+    line = text[text.rfind("\n", 0, start) + 1 : start]
     plainer = ("^" in old and "^" not in new and not calls) or is_padding(head, old, new)
+    plainer |= (
+        _is_xored(line) and _FIXED.fullmatch(new.strip()) is not None and not _FIXED.fullmatch(old.strip())
+    )
     of_both = edit.finding.rule.id in _DISAGREE and _is_called_by_several(source, start)
     in_loop, one_more = head.startswith(("for", "while")), len(_numbers(new)) > len(_numbers(old))
     unread = _leaves_unread(source, start, old, new) or _leaves_unfilled(source, start, old)
@@ -149,11 +153,19 @@ def of_text(edit: SourceEdit, text: str) -> Held:
         unread=unread,
         one_more=one_more,
         uneven=_CONSTANT.match(head) is not None and _is_even(old) and not _is_even(new),
-        neutral=_NEUTRAL.search(text[text.rfind("\n", 0, start) + 1 : start] + new) is not None,
+        neutral=_NEUTRAL.search(line + new) is not None,
         old=old,
     )
 
 
+def _is_xored(line: str) -> bool:
+    """Whether what follows is, or is part of, what something is XORed with."""
+    before, sign, behind = line.rpartition("^")
+    return bool(sign) and not before.endswith("^") and behind.count("(") >= behind.count(")")
+
+
+_FIXED = re.compile(r"[A-Z][A-Z0-9_]*|\d+u?")
+"""A number, or what is called like one: XORed with it all rows are swizzled alike, which is no swizzle."""
 _NEUTRAL = re.compile(r"(?:[*/%] *1|(?<![-+])[-+] *0|(?:<<|>>|(?<!\^)\^|(?<!\|)\|) *0)[uUlLf]*$")
 """What ends with such a step need not have been written."""
 _CONSTANT = re.compile(

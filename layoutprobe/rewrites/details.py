@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from layoutprobe.rewrites.families import switches
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.scope import BUILTIN
-from layoutprobe.source.tree import Node
+from layoutprobe.source.tree import BINDING, Node, bare
 
 _MOST = 8
 
@@ -38,6 +38,28 @@ def masks(spot: Spot) -> Iterator[Rewrite]:
             yield from _whole_shift(spot, node)
         if node.kind == "xor":
             yield from (one for part in node.parts for one in _other_bits(spot, part))
+
+
+def packed(spot: Spot) -> Iterator[Rewrite]:
+    """`(b & 255) << 8` for `b << 8`, and `(unsigned char)b`, where another part of a packed word is so."""
+    for node in spot.tree.walk():
+        parts = [bare(part) for part in node.parts] if node.kind in ("or", "sum") else []
+        fields = [bare(part.parts[0]) if part.kind == "shift" else part for part in parts]
+        masks_ = {f" & {spot.text(one.parts[-1])}" for one in fields if one.kind == "and"}
+        casts = {spot.text(one.parts[0]) for one in fields if one.parts and one.parts[0].kind == "cast"}
+        for one in fields:
+            text = spot.text(one)
+            joined = f"({text})" if one.kind in BINDING else text
+            if one.kind != "and" and any(part.kind == "shift" for part in parts):
+                yield from (
+                    spot.replace(one.first, one.last, f"({joined}{mask})", "packed")
+                    for mask in sorted(masks_)
+                )
+                yield from (
+                    spot.replace(one.first, one.last, f"({cast}{joined})", "packed")
+                    for cast in sorted(casts)
+                    if not text.startswith(cast)
+                )
 
 
 def _of_powers(spot: Spot, node: Node) -> Iterator[Rewrite]:

@@ -43,6 +43,27 @@ def rounded(spot: Spot) -> Iterator[Rewrite]:
         half = re.fullmatch(r"\(?(.+?)\s*\+\s*0?\.5f?\)?", text, re.DOTALL)
         if half is not None and node.kind in ("sum", "group") and text.count("(") == text.count(")"):
             yield spot.replace(first, node.last, f"rintf({half[1].strip()})", "rounded")
+        if node.kind == "leaf" and node.parts and _WHOLE.fullmatch(spot.text(node.parts[0])):
+            yield from _to_whole(spot, node.parts[0].last if node.parts[0].kind == "cast" else 0, node.last)
+    for piece in spot.pieces:
+        assigned = spot.assignment(piece)
+        if assigned is not None and spot.source.word(assigned[1].last - 2) == "int":
+            yield from _to_whole(spot, spot.start(assigned[2]), assigned[2].last)
+
+
+_WHOLE = re.compile(r"\((?:int|unsigned|long|(?:u?int(?:8|16|32|64)_t)|signed char)\)")
+
+
+def _to_whole(spot: Spot, first: int, last: int) -> Iterator[Rewrite]:
+    """`floorf(y)` for a real number that becomes a whole one; by what the file rounds otherwise first."""
+    text = spot.source.slice(first, last) if first else ""
+    real = any(one.sort == "real" for one in spot.scope.operands if first <= one.first < last)
+    if real and not _ROUNDS.match(text):
+        names = sorted(("floorf", "rintf", "ceilf", "roundf"), key=lambda name: name not in spot.source.text)
+        yield from (spot.replace(first, last, f"{name}({text})", "rounded") for name in names)
+
+
+_ROUNDS = re.compile(r"(?:floor|rint|ceil|round|trunc|nearbyint|__float2int)")
 
 
 def magnitudes(spot: Spot) -> Iterator[Rewrite]:

@@ -153,8 +153,12 @@ def agreeing(spot: Spot) -> Iterator[Rewrite]:
         steps = Counter(here[at] - there[at] for at in here)
         found += [(at, there[at] + step) for step in steps for at in here if here[at] - there[at] != step]
     for at, other in dict.fromkeys(found):
-        if other >= 0:
+        if 0 <= other <= here[at] + _NEAR_NUMBER and here[at] <= other + _NEAR_NUMBER:
             yield spot.replace(own.start + at, own.start + at + 1, str(other), "agreeing")
+
+
+_NEAR_NUMBER = 16
+"""How far numbers of one statement may be apart that could be the same: masks and shifts are not."""
 
 
 def _alike_beside(spot: Spot) -> Iterator[range]:

@@ -241,3 +241,14 @@ def test_a_number_without_effect_comes_behind(text: str, old: str, new: str, *, 
     assert found.neutral == neutral
     other = held("(n + 1) / 2", 1000, rank=3.0, kind="rounding", start=90)
     assert leading(replace(found, work=1000), other)[0] == (other.edit.rewrite.text if neutral else new)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "plainer"),
+    [("row", "TK", True), ("row", "col", False), ("ch", "0", False), ("CPR", "TK", False), ("1", "2", False)],
+)
+def test_what_is_xored_with_a_constant_is_a_swizzle_taken_away(old: str, new: str, *, plainer: bool) -> None:
+    text = "#define SWZ(row, ch) ((ch) ^ (((row) >> 1) & (CPR - 1))) * VEC\n"
+    at = text.index(old, text.index("((ch)") if old == "ch" else text.index("^"))
+    edit = SourceEdit(Path("kernel.hip"), Rewrite(at, at + len(old), new, "names"), 0.0, FINDING)
+    assert of_text(edit, text).plainer == plainer

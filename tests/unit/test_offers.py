@@ -920,3 +920,29 @@ def test_a_number_that_does_not_go_with_its_statement(kind: str, wrong: str, rig
     made = rewrites(spot_of(AGREEING, AGREEING.index(wrong)), kind)
     made.sort(key=lambda one: one.rank)
     assert AGREEING.replace(wrong, right) in [one.apply(AGREEING) for one in made[: nth + 1]]
+
+
+PACKED = """\
+__device__ int pack4(int a, int b, int c, unsigned char d) {
+  return (a & 255) | (b << 8) | ((c & 255) << 16) | (d << 24);
+}
+__global__ void f(int* y, float fx, float fy, int h) {
+  const int x0 = (int)floorf(fx), y0 = (int)fy;
+  if (h < y0) y[x0] = pack4(x0, y0, h, 3);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong", "right"),
+    [("packed", "(b << 8)", "((b & 255) << 8)"), ("rounded", "(int)fy", "(int)floorf(fy)")],
+)
+def test_fields_are_packed_and_places_rounded_as_others_are(kind: str, wrong: str, right: str) -> None:
+    made = rewrites(spot_of(PACKED, PACKED.index(wrong)), kind)
+    assert PACKED.replace(wrong, right) == made[0].apply(PACKED)
+
+
+def test_a_bound_goes_with_the_letter_of_its_index() -> None:
+    text = "__global__ void f(float* y, int H, int W, int C) { int iw = threadIdx.x; if (iw < H) y[iw + C] = W; }\n"
+    made = rewrites(spot_of(text, text.index("if (iw")), "names")
+    assert text.replace("iw < H", "iw < W") == made[0].apply(text)
