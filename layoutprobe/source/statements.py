@@ -229,8 +229,9 @@ class Source:
         )
 
     def block_around(self, index: int) -> tuple[int, int] | None:
-        """Opening and closing brace of the innermost block that a token stands in."""
-        parent = self.parent[index]
+        """Opening and closing brace of the innermost block that a token stands in; None for none, as in a header that
+        has nothing but macros."""
+        parent = self.parent[index] if self.tokens else -1
         while parent >= 0 and not self.is_block(parent):
             parent = self.parent[parent]
         return (parent, self.partner[parent]) if parent >= 0 and parent in self.partner else None
