@@ -54,8 +54,9 @@ and a kernel whose waves have more to do is tried in runs that know its work, or
 _TIMES, _LEAST_SECONDS = 6, 3.0
 """How many times as long as the kernel a change may take to compile, and as long it may be; but so many seconds are
 granted in any case. Where loops are unrolled, another bound may make a hundred times as much of them."""
-_SHARE = 1.2
-"""Of what a program has cost, what may be spent behind it on changes that are compiled by themselves."""
+_SHARE, _INSTEAD = 0.3, 12
+"""Of what a program has cost, what may be spent behind it on changes that are compiled by themselves: each costs ten
+times one of a program, and is no likelier. And how many may be tried in place of a program that does not run."""
 _BESIDE = 60
 """Further changes that are tried of the statement in which the first one holds."""
 _WHOLE, _DOUBTED = 6, 10
@@ -199,7 +200,8 @@ class Mender:
                     return
                 if (held := self._try_chosen(edit, trials, program)) is not None:
                     yield held
-            few = min(len(late), int(_SHARE * (self.costs.spent - before) / COMPILED))
+            share = int(_SHARE * (self.costs.spent - before) / COMPILED)
+            few = min(len(late), max(share, 0 if program.runs else _INSTEAD))
             yield from self._alone([late.popleft() for _ in range(few)], trials, goes_on, pool)
 
     def _programs(self, batches: Batches, pool: ThreadPoolExecutor) -> Iterator[Variants]:

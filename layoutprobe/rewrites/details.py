@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from layoutprobe.rewrites.families import switches
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.scope import BUILTIN
+from layoutprobe.source.statements import free_words
 from layoutprobe.source.tree import BINDING, Node, bare
 
 _MOST = 8
@@ -242,13 +243,20 @@ def _ends_of_shares(spot: Spot) -> Iterator[Rewrite]:
         if one.sort == "integer" and (len(name) == 1 or name in spot.scalars)
     }
     extents = sorted(given, key=lambda name: given[name])
+    wraps = {
+        name: spot.text(value.parts[-1])
+        for name, value in spot.given
+        if value.kind == "product" and spot.operator(value, len(value.parts) - 1) == "%"
+    }  # `first = it % count` is less than count
     for tree in spot.pieces:
         value = tree.parts[-1] if tree.kind == "assignment" and spot.operator(tree, 1) == "=" else None
         target = spot.source.tokens[tree.parts[0].last - 1].text if value is not None else ""
         ends = _END.search(target) or re.search(rf"\bfor\b[^;]*;[^;]*<\s*{re.escape(target)}\s*;", spot.body)
         if value is not None and ends and value.kind == "sum":
             text = spot.text(value)
-            for extent in [name for name in extents if re.search(rf"\b{name}\b", text) is None][:_MOST]:
+            wrapped = [wraps[word] for word in sorted(free_words(text) & wraps.keys())]
+            others = [name for name in extents if re.search(rf"\b{name}\b", text) is None]
+            for extent in [*wrapped, *others][:_MOST]:
                 new = f"{text} < {extent} ? {text} : {extent}"
                 yield spot.replace(value.first, value.last, new, "clamps")
 
