@@ -18,6 +18,7 @@ from layoutprobe.trace.comparison import Comparison
 from layoutprobe.trace.comparisons import compared_in
 from layoutprobe.trace.executed import small_floats
 from layoutprobe.trace.gemm_faults import error_metrics
+from layoutprobe.trace.rounding import rounded_otherwise
 from layoutprobe.trace.subject import Subject
 from layoutprobe.trace.ties import at_ties
 from layoutprobe.trace.unusual import far_off, idle_c, told
@@ -113,6 +114,8 @@ def run(subject: Subject) -> CheckResult:
         return found
     widened = dict.fromkeys(c.widened for c in compared if c.in_need_of_wider)
     reserved = (*widened, *at_ties(compared), *far_off(subject, compared), *idle_c(subject))
+    if isinstance(contract, Reference):
+        reserved += rounded_otherwise(c for c in compared if not subject.case.tolerance_of(c.name).given)
     return replace(found, reserved=(*reserved, *in_need_of_zeros(subject, judged)))
 
 

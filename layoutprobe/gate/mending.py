@@ -31,7 +31,7 @@ from layoutprobe.engine.registry import make_engine
 from layoutprobe.errors import LateError, ProbeError
 from layoutprobe.gate.build import Built
 from layoutprobe.gate.copies import LINES, SourceCopy
-from layoutprobe.gate.costs import CHECKED, COMPILED, DECODED, JUDGED, Costs
+from layoutprobe.gate.costs import CHECKED, DECODED, JUDGED, Costs
 from layoutprobe.gate.holding import Held, of_text
 from layoutprobe.gate.source_edits import SourceEdit, SourceEdits
 from layoutprobe.gate.tally import Tally
@@ -54,9 +54,9 @@ and a kernel whose waves have more to do is tried in runs that know its work, or
 _TIMES, _LEAST_SECONDS = 6, 3.0
 """How many times as long as the kernel a change may take to compile, and as long it may be; but so many seconds are
 granted in any case. Where loops are unrolled, another bound may make a hundred times as much of them."""
-_SHARE, _INSTEAD = 0.3, 12
-"""Of what a program has cost, what may be spent behind it on changes that are compiled by themselves: each costs ten
-times one of a program, and is no likelier. And how many may be tried in place of a program that does not run."""
+_RARER = 4
+"""How much less far the search goes among changes that are compiled by themselves: each costs ten times one of a
+program, and is no likelier."""
 _BESIDE = 60
 """Further changes that are tried of the statement in which the first one holds."""
 _WHOLE, _DOUBTED = 6, 10
@@ -99,6 +99,7 @@ class Mender:
         self._keys, self._objects = set[object](), set[str]()
         self._doubted = dict[str, Held]()  # by their code
         self._late = set[object]()
+        self._places = dict[object, int]()
         self._issued = case.limits.instructions or _ISSUED
         self._size = 1
         self._whole, self._sure = 0, False
@@ -157,7 +158,7 @@ class Mender:
             trials: runs that decide which changes are worth it; the check that found what is wrong without.
             goes_on: asked before each.
         """
-        new = (edit for edit in edits if edit.key not in self._keys)
+        new = self._numbered(edit for edit in edits if edit.key not in self._keys)
         late = deque[SourceEdit]()  # what must be compiled by itself takes several times as long
         with nothing_kept(), ThreadPoolExecutor(len(self._copies)) as pool:
             if trials is not None:
@@ -180,6 +181,15 @@ class Mender:
         some = [one for one in near if one.key not in self._keys][:_BESIDE]
         yield from self.holding(some, trials, goes_on)
 
+    def _numbered(self, edits: Iterable[SourceEdit]) -> Iterator[SourceEdit]:
+        """The same, with the place of each in the order kept."""
+        for n, edit in enumerate(edits):
+            self._places[edit.key] = n
+            yield edit
+
+    def _place(self, edit: SourceEdit) -> int:
+        return self._places[edit.key]
+
     def _chosen(
         self,
         edits: Iterator[SourceEdit],
@@ -188,11 +198,11 @@ class Mender:
         goes_on: Callable[[], bool],
         pool: ThreadPoolExecutor,
     ) -> Iterator[Held]:
-        """Those that can be in a program of many; of the others some between programs, and the rest is in `late`."""
+        """Those that can be in a program of many; of the others the first ones between programs, and the rest is in
+        `late`."""
         batches = Batches(edits, self._copies[0].texts)
         for program in self._programs(batches, pool):
             late += [*batches.once_more(program.together), *program.alone]
-            before = self.costs.spent
             self.compiled += program.count
             self.costs.of_program(program.rounds, program.count, program.code)
             for edit in program.edits:
@@ -200,9 +210,13 @@ class Mender:
                     return
                 if (held := self._try_chosen(edit, trials, program)) is not None:
                     yield held
-            share = int(_SHARE * (self.costs.spent - before) / COMPILED)
-            few = min(len(late), max(share, 0 if program.runs else _INSTEAD))
-            yield from self._alone([late.popleft() for _ in range(few)], trials, goes_on, pool)
+            reached = max(map(self._place, (*program.edits, *program.alone, *program.together)), default=0)
+            waiting = sorted(late, key=self._place)
+            last = max(reached // _RARER, TOGETHER[0])
+            due = [edit for edit in waiting if self._place(edit) <= last]
+            late.clear()
+            late.extend(waiting[len(due) :])
+            yield from self._alone(due, trials, goes_on, pool)
 
     def _programs(self, batches: Batches, pool: ThreadPoolExecutor) -> Iterator[Variants]:
         """Programs of many; others are compiled while one runs."""

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.manifest.model import Tolerance
-from layoutprobe.numbers import element_type
+from layoutprobe.numbers import element_type, rounded
+from layoutprobe.trace.comparison import Comparison
 from layoutprobe.trace.epilogues import ACTIVATE, MULTIPLY
 from layoutprobe.trace.gemm_faults import Product, quantum
 from layoutprobe.trace.narrow import Arithmetic
@@ -37,6 +38,38 @@ def widened(kinds: Iterable[str], name: str, dtype: str) -> str:
 def is_narrower(kind: str, dtype: str) -> bool:
     """Whether what is rounded to a type on its way is off by more than the output's own rounding."""
     return half_ulp(kind) > (half_ulp(dtype) or _F32)
+
+
+def rounded_otherwise(compared: Iterable[Comparison]) -> tuple[str, ...]:
+    """That many elements are not the numbers that a reference rounds to, though near enough, in a sentence for each
+    output of few bits: where noise or another mode decides how it is rounded, that is not judged."""
+    found = dict[str, str]()
+    for c in compared:
+        kind = element_type(c.dtype)
+        some = np.isfinite(c.expected) & ~c.undefined
+        expected, observed = c.expected[some], c.observed[some]
+        by_itself = np.array_equal(rounded(expected, c.dtype), expected)
+        if (
+            not kind.is_float
+            or kind.precision > _FEW_BITS
+            or not by_itself
+            or expected.size < _LEAST_ELEMENTS
+        ):
+            continue
+        share = float((observed != expected).mean())
+        if share > _SHARE_OTHERWISE:
+            found.setdefault(
+                c.name,
+                f"{share:.0%} of {c.name} are other numbers of {c.dtype} than the reference rounds to, within the "
+                f"tolerance of {c.dtype}: how it is rounded is not judged, unless the manifest gives a smaller one "
+                "(`tolerance`)",
+            )
+    return tuple(found.values())
+
+
+_FEW_BITS, _LEAST_ELEMENTS, _SHARE_OTHERWISE = 11, 32, 0.1
+"""Bits of a number of 16, elements of which a share tells something, and the share that arithmetic in f32 leaves far
+behind it: of a thousand numbers one lies so near to a tie."""
 
 
 def tolerated(

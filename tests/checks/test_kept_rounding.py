@@ -192,3 +192,42 @@ def test_an_operand_that_is_rounded_is_told_with_as_many_digits_as_show_it(tmp_p
     assert says is not None, finding.what
     assert says[1] != says[2]
     assert "with `double` in place of `float` all is right" in finding.what
+
+
+NOISY = Style(
+    HEAD
+    + """extern "C" __global__ void layer(const float* x, const unsigned* noise, unsigned short* y, int N) {
+  for (int i = threadIdx.x; i < N; i += 32)
+    y[i] = (unsigned short)((__float_as_uint(0.3f * x[i]) + (noise[i] & 0xffffu)) >> 16);
+}
+""",
+    """block = [32]
+grid = ["1"]
+sizes = [{ N = 96 }, { N = 40 }]
+contract = { kind = "reference", function = "reference.py:layer" }
+argument = [
+  { name = "x", role = "in", dtype = "f32", shape = ["N"] },
+  { name = "noise", role = "in", dtype = "u32", shape = ["N"] },
+  { name = "y", role = "out", dtype = "bf16", shape = ["N"] },
+  { name = "N", role = "scalar", dtype = "i32", value = "N" },
+]""",
+    """
+import numpy as np
+def layer(inputs, sizes):
+    bits = (np.float32(0.3) * inputs["x"].astype(np.float32)).view(np.uint32) + (inputs["noise"] & np.uint32(0xFFFF))
+    return {"y": (bits & np.uint32(0xFFFF0000)).view(np.float32).astype(np.float64)}
+""",
+)
+
+
+@pytest.mark.parametrize(
+    "other", [("noise[i] &", "noise[threadIdx.x] &"), ("+ (noise[i] & 0xffffu)", "")], ids=["again", "none"]
+)
+def test_noise_that_decides_how_numbers_are_rounded_is_not_judged_and_that_is_told(
+    other: tuple[str, str], tmp_path: Path
+) -> None:
+    assert not any(result.reserved for result in verdict(tmp_path, NOISY).results)
+    found = verdict(tmp_path, NOISY, (other,))
+    assert any(
+        "how it is rounded is not judged" in one for result in found.results for one in result.reserved
+    )
