@@ -401,9 +401,19 @@ def _known_steps(spot: Spot) -> Iterator[str]:
         given = [name for name, value in spot.given if _last_words(spot.text(value)) == text.split()]
         yield from (f"{sign} {name}" for name in given if name in spot.names)
         asked = [word for word in re.findall(r"[A-Za-z_]\w*", text) if word not in spot.names]
-        found = {word: name for name in spot.names for word in asked if _last_words(name) == [word]}
+        found = {
+            word: name
+            for name in spot.names
+            for word in asked
+            if [_folded(last) for last in _last_words(name)] == [_folded(word)]
+        }
         if all(word in found for word in asked):
             yield sign + " " + "".join(found.get(word, word) for word in re.split(r"\b", text))
+
+
+def _folded(word: str) -> str:
+    """A name without what Python and C++ write otherwise: `nk` and `n_k`."""
+    return word.replace("_", "").lower()
 
 
 def _last_words(text: str) -> list[str]:

@@ -87,13 +87,16 @@ def _as_others(spot: Spot, own: Head) -> Iterator[Rewrite]:
 def _of_the_grid(spot: Spot) -> Iterator[Rewrite]:
     """`gridDim.x * blockDim.x` for `blockDim.x`: how far threads are apart that all workgroups have."""
     for one in spot.scope.operands:
-        axis = one.text[-1]
-        threads = one.text.startswith("blockDim.") or CONSTANT.fullmatch(one.text) is not None
+        begins = re.search(r"\bblockIdx\.([xyz])", spot.text(spot.tree))
+        axis = begins[1] if begins else one.text[-1] if one.text.startswith("blockDim.") else "x"
+        threads = (
+            one.text.startswith("blockDim.") or CONSTANT.fullmatch(one.text.rpartition("::")[2]) is not None
+        )
         if one.first not in spot.within or not threads or "gridDim" in spot.text(spot.tree):
             continue
         steps = spot.source.tokens[one.first - 1].text in ("=", "+=")
         if steps and one.first not in declared_in(spot.source):
-            grid = f"gridDim.{axis if axis in 'xyz' and '.' in one.text else 'x'}"
+            grid = f"gridDim.{axis}"
             if grid in spot.axes:
                 yield spot.replace(one.first, one.last, f"{grid} * {one.text}", "shares")
 

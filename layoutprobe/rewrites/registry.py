@@ -321,6 +321,8 @@ def _apart(spot: Spot, found: Iterator[Rewrite], kind: str) -> Iterator[Rewrite]
         if i in attributes(spot.source) or (kind in _OF_VALUES and i in declared_in(spot.source))
     ]
     heads = [range(tokens[a].start, tokens[b].end) for a, b in lambda_heads(spot.source) if a in spot.within]
+    own = [spot.source.tokens[i].text for i in spot.within if i in declared_in(spot.source)]
+    itself = set(own) if len(own) == 1 and spot.source.word(spot.within.start) != "for" else set[str]()
     for one in found:
         key, old = (one.start, one.end, one.text), spot.source.text[one.start : one.end]
         if key not in seen and old != one.text:
@@ -333,9 +335,10 @@ def _apart(spot: Spot, found: Iterator[Rewrite], kind: str) -> Iterator[Rewrite]
                 if one.start >= there.start
             ):
                 continue
-            if spot.unknown.isdisjoint(_names(one.text) - _names(old)) and not _has_type_as_value(
-                spot, one, old
-            ):
+            come = _names(one.text) - _names(old)
+            if itself & come and ";" not in one.text:  # its own value is not known yet
+                continue
+            if spot.unknown.isdisjoint(come) and not _has_type_as_value(spot, one, old):
                 yield replace(one, kind=kind)
 
 

@@ -254,6 +254,23 @@ def resets(spot: Spot) -> Iterator[Rewrite]:
             first = opened + 1
             at = source.tokens[first].start
             yield replace(Rewrite(at, at, f"{value}\n{indent(source, first)}", "resets"), rank=0.2 * nth)
+        yield from _begun_anew(spot, i, value)
+
+
+def _begun_anew(spot: Spot, declared: int, value: str) -> Iterator[Rewrite]:
+    """The first value at the end of the branch in a loop that takes what has been summed up: `flush(id, sum);`."""
+    source, name = spot.source, spot.source.tokens[declared].text
+    around = list(heads_around(source, spot.within.start))
+    if len(around) < len(("if", "for")) or around[0][0] != "if" or around[0][2][0] < declared:
+        return
+    begins, ends = around[0][2]
+    takes = f"{name} =" not in source.slice(begins, ends)
+    summed = any(
+        _adds(spot, tree, name, declared) for tree in spot.statements if not begins < tree.first < ends
+    )
+    if takes and summed and any(head in ("for", "while") for head, *_ in around[1:]):
+        at = source.tokens[ends - 1].end
+        yield Rewrite(at, at, f"\n{indent(source, ends - 1)}{value}", "resets")
 
 
 def _first_values(source: Source, i: int) -> str | None:

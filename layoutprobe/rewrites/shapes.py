@@ -86,6 +86,12 @@ def turned(spot: Spot) -> Iterator[Rewrite]:
             if spot.operator(node, nth) not in ("-", "/", "%"):
                 continue
             one, other = node.parts[nth - 1 : nth + 1]
+            if (
+                spot.operator(node, nth) == "%"
+                and "integer" in spot.sorts(one)
+                and not spot.sorts(other) & {"real"}
+            ):
+                continue  # a place is no divisor
             first = one.first + (tokens[one.first].text == "return")
             sign = source.text[tokens[one.last - 1].end : tokens[other.first].start]
             text = f"{spot.text(other)}{sign}{source.slice(first, one.last)}"
