@@ -103,10 +103,18 @@ class Spot(Struct, frozen=True, dict=True):
         return text
 
     def start(self, node: Node) -> int:
-        """The first token of an expression, which may stand behind a `return`."""
-        return node.first + (
-            self.source.tokens[node.first].text in ("return", "else") and node.last > node.first + 1
-        )
+        """The first token of an expression, which may stand behind a `return`, or a test without braces."""
+        source, first = self.source, node.first
+        while first + 1 < node.last:
+            head = first + 1 + (source.word(first) == "if" and source.word(first + 1) == "constexpr")
+            closes = source.partner.get(head, node.last) if source.word(first) in _TESTS else node.last
+            if source.word(first) in ("return", "else"):
+                first += 1
+            elif closes + 1 < node.last:
+                first = closes + 1
+            else:
+                break
+        return first
 
     def operator(self, node: Node, part: int) -> str:
         """What stands before a part of an expression."""
@@ -246,6 +254,7 @@ class Spot(Struct, frozen=True, dict=True):
 
 
 _SIDES = 2
+_TESTS = ("if", "while")
 
 
 def _last(name: str) -> str:
