@@ -15,9 +15,9 @@ from layoutprobe.report.gate import KernelVerdict, Mending
 
 MOST = 3000
 """Changes that `--suggest` tries for a kernel."""
-_AFTER, _AFTER_MORE = 80, 900
+_AFTER, _AFTER_MORE, _AFTER_CHECKED = 80, 900, 12
 """Further changes that are tried once one holds: whoever reads of it should know of others that do. More, where it
-is one that another may beat."""
+is one that another may beat; fewer, where a check is asked of each, which takes a hundred times as long as a run."""
 _OF_ORDER = ("barriers", "moved")
 """Kinds of changes of what keeps waves in an order; see `ordering.py`."""
 _CAUSES = 2
@@ -61,7 +61,8 @@ def source_changes(
                 beside = mender.beside(one.edit, edits, trials, goes_on)
                 held += [other for other in beside if other.may_lead(findings)]
             if not one.is_doubtful(mender.case):
-                bound = min(bound, mender.tried + (_AFTER_MORE if one.may_be_beaten else _AFTER))
+                more = _AFTER_MORE if one.may_be_beaten else _AFTER
+                bound = min(bound, mender.tried + (more if trials is not None else _AFTER_CHECKED))
     usual = trials.first.whole_work if trials is not None and not trials.first.unseen else None
     return likeliest(held, mender.case, usual)
 

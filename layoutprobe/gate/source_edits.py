@@ -340,7 +340,10 @@ def _lines(finding: Finding, own: str) -> Iterator[SourceLine]:
 
 _ORDERS: Sequence[tuple[str, tuple[str, ...]]] = (
     ("races/buffer-in-use", ("parity", "names", "numbers")),
-    ("races/global-overwrite", ("names", "grown", "atomic", "terms", "scalars", "operators", "numbers")),
+    (
+        "races/global-overwrite",
+        ("names", "moves", "grown", "atomic", "terms", "scalars", "operators", "numbers"),
+    ),
     ("races/lost-store", ("atomic", "names", "grown", "terms", "numbers")),
     ("races/", ("barriers", "parity")),
     ("lds-safety/undefined-read", ("barriers", "parity")),

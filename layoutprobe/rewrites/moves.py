@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import islice
 
@@ -16,6 +17,7 @@ from layoutprobe.source.whole import before, behind, end_of
 
 _MOST = 8
 """Statements that an early exit may be moved behind, or before."""
+_RACES = re.compile(r"\boverwrites\b")
 _LEAVE = ("return", "continue", "break")
 
 
@@ -33,6 +35,10 @@ def moves(spot: Spot) -> Iterator[Rewrite]:
     elif last == spot.within.stop:
         yield from _kept(source, spot.within)
         yield from _once_more(spot, whole)
+        if _RACES.search(spot.said) and "[" in source.written(
+            whole
+        ):  # what is loaded before it is overwritten
+            yield from (replace(one, rank=one.rank - _WAITED) for one in _earlier(source, whole))
         if _is_moved(source, spot.within):
             yield from _into(source, whole)
             yield from _out_of(spot, whole)
@@ -74,7 +80,7 @@ _WAITED = 1.0
 
 
 def _earlier(source: Source, one: range) -> Iterator[Rewrite]:
-    """An early exit before statements that it follows, where they declare nothing of it."""
+    """A statement before those that it follows, where they declare nothing of it."""
     end, needs = source.tokens[one.stop - 1].end, free_words(source.written(one))
     for nth, other in enumerate(islice(before(source, one.start), _MOST)):
         if needs & {source.tokens[i].text for i in declared_in(source) if i in other}:

@@ -946,3 +946,58 @@ def test_a_bound_goes_with_the_letter_of_its_index() -> None:
     text = "__global__ void f(float* y, int H, int W, int C) { int iw = threadIdx.x; if (iw < H) y[iw + C] = W; }\n"
     made = rewrites(spot_of(text, text.index("if (iw")), "names")
     assert text.replace("iw < H", "iw < W") == made[0].apply(text)
+
+
+IN_PLACE = """\
+constexpr int kWave = 64;
+__device__ float gather(const float* x, const int* ids, float* table, int n) {
+  int current = ids[0];
+  float sum = 0.f;
+  for (int i = 0; i < n; ++i) {
+    if (ids[i] != current) {
+      table[current] = sum;
+      current = ids[i];
+    }
+    sum += x[i];
+  }
+  const float all = reduce(sum);
+  const float target = x[n];
+  if constexpr (true) return all < target ? all : target;
+  for (int c = blockIdx.y * kWave + n; c < n; c += kWave) table[c] = all;
+}
+"""
+
+
+def test_a_sum_is_offered_to_begin_anew_where_it_is_taken() -> None:
+    made = [
+        one.apply(IN_PLACE) for one in rewrites(spot_of(IN_PLACE, IN_PLACE.index("table[current]")), "resets")
+    ]
+    assert IN_PLACE.replace("current = ids[i];", "current = ids[i];\n      sum = 0.f;") in made
+
+
+def test_what_is_overwritten_is_offered_to_be_loaded_before() -> None:
+    spot = spot_of(IN_PLACE, IN_PLACE.index("const float target"))
+    right = IN_PLACE.replace("  const float all = reduce(sum);\n", "").replace(
+        "x[n];", "x[n];\n  const float all = reduce(sum);"
+    )
+    for said, offered_there in (("a wave overwrites global memory", True), ("y is wrong", False)):
+        asked = Spot(spot.source, spot.within, [spot.source], said=said)
+        assert (right in [one.apply(IN_PLACE) for one in rewrites(asked, "moves")]) == offered_there
+
+
+def test_steps_over_the_grid_go_along_the_axis_that_the_loop_begins_with() -> None:
+    spot = spot_of(IN_PLACE, IN_PLACE.index("for (int c"))
+    assert "gridDim.y * kWave" in [one.text for one in rewrites(spot, "shares")]
+
+
+def test_an_expression_begins_behind_the_tests_before_it() -> None:
+    made = [one.text for one in offered(spot_of(IN_PLACE, IN_PLACE.index("if constexpr")))]
+    assert made
+    assert not any(re.search(r"\w\((?:if|return)\b", one) for one in made)
+
+
+def test_no_value_is_made_of_what_it_is_the_value_of() -> None:
+    for at in ("const float target", "const float all"):
+        spot = spot_of(IN_PLACE, IN_PLACE.index(at))
+        name = at.split()[-1]
+        assert not any(re.search(rf"\b{name}\b", one.text) and ";" not in one.text for one in offered(spot))
