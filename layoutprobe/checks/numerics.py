@@ -54,7 +54,9 @@ their type in memory, may take limits.seconds, has to name outputs, and is compa
 absolute + relative * |expected|. By default that is e * (1 + |expected| + root mean square of the output),
 with e = 1e-5 for f32, 1e-3 for f16 and 1e-2 for bf16: of the narrowest of the output's type and those that
 values are converted to on the way, which the headline then says; but not of one that no argument has and that
-nothing computes in, as that of a temporary: where that is meant, a [tolerance] says so. Integers and floats of
+nothing computes in, as that of a temporary: where that is meant, a [tolerance] says so. Where a
+reference rounds to 16 bits or less itself, and more than a tenth of an output are other numbers of these, how the
+kernel rounds is not judged, and the headline says it. Integers and floats of
 8 bits are to be what the reference gives. Where they are not, it is called again with arithmetic that is off by up
 to 2^-22 where f32 is not exact: what becomes the neighbour so lies at a tie, either of both passes, and the headline
 says it. Where it is wrong, it is asked what it gives of altered inputs: one that gives every element of every
