@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import islice, pairwise, product
 
 from msgspec.structs import replace
 
@@ -64,6 +64,20 @@ def ties(spot: Spot) -> Iterator[Rewrite]:
 
 
 _SIDES = 2
+
+
+def in_pairs(spot: Spot) -> Iterator[Rewrite]:
+    """`{lo(a), hi(a), lo(b), hi(b)}` for `{lo(a), 0, lo(b), hi(b)}`: what follows one is as what follows its like."""
+    tokens = spot.source.tokens
+    for node in spot.tree.walk():
+        follows = list(pairwise(node.parts)) if node.kind in ("call", "braces") else []
+        for (one, after), (other, then) in product(follows, follows):
+            names = _differ(tokens[other.first : other.last], tokens[one.first : one.last])
+            if one is other or len(names) != 1:
+                continue
+            text = spot.with_words(then.first, then.last, names)
+            if text not in (spot.text(after), spot.text(then)):
+                yield spot.replace(after.first, after.last, text, "in_pairs")
 
 
 def _for_words(spot: Spot, words: Sequence[str]) -> Iterator[dict[str, str]]:

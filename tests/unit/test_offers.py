@@ -1001,3 +1001,9 @@ def test_no_value_is_made_of_what_it_is_the_value_of() -> None:
         spot = spot_of(IN_PLACE, IN_PLACE.index(at))
         name = at.split()[-1]
         assert not any(re.search(rf"\b{name}\b", one.text) and ";" not in one.text for one in offered(spot))
+
+
+def test_what_follows_one_is_as_what_follows_its_like() -> None:
+    text = "State f(u64 a, u64 b) { State s{(u32)a, 0u, (u32)b, (u32)(b >> 32)}; return s; }\n"
+    made = [one.apply(text) for one in rewrites(spot_of(text, text.index("State s")), "in_pairs")]
+    assert made == [text.replace("0u", "(u32)(a >> 32)")]
