@@ -13,9 +13,10 @@ from msgspec.structs import replace
 from layoutprobe.rewrites.omitted import added, ends
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.declarations import declared_in
+from layoutprobe.source.expressions import behind
 from layoutprobe.source.reach import types_of
 from layoutprobe.source.statements import Source, Token
-from layoutprobe.source.tree import ASSIGNMENTS, forest
+from layoutprobe.source.tree import ASSIGNMENTS, BINDING, Node, bare, forest, parse
 
 _MOST = 6
 """Statements that may be lacking behind one."""
@@ -64,6 +65,30 @@ def ties(spot: Spot) -> Iterator[Rewrite]:
 
 
 _SIDES = 2
+
+
+def beside(spot: Spot) -> Iterator[Rewrite]:
+    """`hi = d * ((q >> 4) - 8);` for `hi = d * (q >> 4);` beside `lo = d * ((q & 15) - 8);`: a step that
+    the statement before or behind has at the same place."""
+    source, own = spot.source, spot.within
+    for at in (own.start - 2, own.stop + 1):
+        other = source.around(at) if 0 <= at < len(source.tokens) else range(0)
+        if other and other.start != own.start:
+            yield from _stepped(spot, parse(source, other), spot.tree)
+
+
+def _stepped(spot: Spot, theirs: Node, mine: Node) -> Iterator[Rewrite]:
+    one, other = bare(theirs), bare(mine)
+    if one.kind == other.kind and len(one.parts) == len(other.parts):
+        for pair in zip(one.parts, other.parts, strict=True):
+            yield from _stepped(spot, *pair)
+    elif (
+        one.kind in ("sum", "product", "shift", "and") and other.kind != one.kind and other.first < other.last
+    ):
+        more = behind(spot.source, one.parts[0].last, one.last)
+        text = spot.text(other)
+        whole = f"({text})" if other.kind in BINDING else text
+        yield spot.replace(mine.first, mine.last, f"({whole}{more})", "beside")
 
 
 def in_pairs(spot: Spot) -> Iterator[Rewrite]:

@@ -81,7 +81,7 @@ from layoutprobe.rewrites.of_reference import of_reference
 from layoutprobe.rewrites.omitted import advanced, omitted
 from layoutprobe.rewrites.ones import nonzero, ones, quotients
 from layoutprobe.rewrites.orders import orders
-from layoutprobe.rewrites.paired import in_pairs, interleaved, of_both, ties
+from layoutprobe.rewrites.paired import beside, in_pairs, interleaved, of_both, ties
 from layoutprobe.rewrites.parts import parts
 from layoutprobe.rewrites.pool import begun_alike, ended_alike, joined, like_a_sibling, wrapped
 from layoutprobe.rewrites.quantities import (
@@ -252,6 +252,7 @@ KINDS: Mapping[str, Kind] = {
     "agreeing": Kind(agreeing, 2.9, 0.1, most=12),
     "packed": Kind(packed, 2.9, 0.1, most=12),
     "in_pairs": Kind(in_pairs, 2.9, 0.1, most=8),
+    "beside": Kind(beside, 2.8, 0.1, most=8),
     "shares": Kind(shares, 2.9, 0.1, most=16),
     "gone_on": Kind(gone_on, 3.2, 0.1, most=20),
     "neutral": Kind(neutral, 3.2, 0.1),

@@ -1007,3 +1007,15 @@ def test_what_follows_one_is_as_what_follows_its_like() -> None:
     text = "State f(u64 a, u64 b) { State s{(u32)a, 0u, (u32)b, (u32)(b >> 32)}; return s; }\n"
     made = [one.apply(text) for one in rewrites(spot_of(text, text.index("State s")), "in_pairs")]
     assert made == [text.replace("0u", "(u32)(a >> 32)")]
+
+
+def test_a_step_that_the_statement_beside_has_is_offered_at_the_same_place() -> None:
+    text = """\
+__device__ void f(half* row, const unsigned char* qs, float d, int j) {
+  const int q = qs[j];
+  row[j] = (half) (d * ((q & 0x0F) - 8));
+  row[j + 16] = (half) (d * (q >> 4));
+}
+"""
+    made = [one.apply(text) for one in rewrites(spot_of(text, text.index("row[j + 16]")), "beside")]
+    assert text.replace("(q >> 4)", "((q >> 4) - 8)") in made
