@@ -80,16 +80,19 @@ def _affixed(spot: Spot, texts: Sequence[str]) -> Iterator[dict[str, str]]:
     yield from (names for names in found.values() if len(names) > 1)
 
 
+def word_pairs(one: str, other: str) -> list[tuple[str, str]]:
+    """The words by which two names differ, where it is one of each: out and in of `wave_out` and `wave_in`."""
+    mine, theirs = _parts(one), _parts(other)
+    unlike = [(a.lower(), b.lower()) for a, b in zip(mine, theirs, strict=False) if a != b]
+    return unlike if len(mine) == len(theirs) > 1 and len(unlike) == 1 else []
+
+
 def _own_pairs(spot: Spot, texts: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Words by which two names or more differ from others: Tile and Halo of kTileW, kTileH, kHaloW and kHaloH."""
     pairs = Counter[tuple[str, str]]()
     for text in dict.fromkeys(texts):
-        own = _parts(text)
-        for name in spot.names if len(own) > 1 else ():
-            theirs = _parts(name)
-            unlike = [(a.lower(), b.lower()) for a, b in zip(own, theirs, strict=False) if a != b]
-            if name != text and len(own) == len(theirs) and len(unlike) == 1:
-                pairs[unlike[0]] += 1
+        for name in spot.names if len(_parts(text)) > 1 else ():
+            pairs.update(word_pairs(text, name))
     yield from (pair for pair, often in pairs.items() if often > 1 and min(map(len, pair)) > 1)
 
 

@@ -10,6 +10,7 @@ from itertools import islice, pairwise, product
 
 from msgspec.structs import replace
 
+from layoutprobe.rewrites.families import switched, word_pairs
 from layoutprobe.rewrites.omitted import added, ends
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.declarations import declared_in
@@ -75,6 +76,19 @@ def beside(spot: Spot) -> Iterator[Rewrite]:
         other = source.around(at) if 0 <= at < len(source.tokens) else range(0)
         if other and other.start != own.start:
             yield from _stepped(spot, parse(source, other), spot.tree)
+            yield from _factors(spot, parse(source, other))
+
+
+def _factors(spot: Spot, theirs: Node) -> Iterator[Rewrite]:
+    """`in = a * FRAG_IN * 16` for `in = a * 16` beside `out = b * FRAG_OUT * 16`."""
+    one, other = spot.assignment(theirs), spot.assignment(spot.tree)
+    words = [spot.source.word(found[1].last - 1) for found in (one, other) if found is not None]
+    for pair in word_pairs(*words) if len(words) == _SIDES else ():
+        for part in (part for node in theirs.walk() if node.kind == "product" for part in node.parts):
+            text = switched(spot.text(part), *pair)
+            if text != spot.text(part) and text in spot.names and text not in spot.text(spot.tree):
+                products = (node for node in spot.tree.walk() if node.kind == "product")
+                yield from (spot.behind(node.parts[0].last - 1, f" * {text}", "beside") for node in products)
 
 
 def _stepped(spot: Spot, theirs: Node, mine: Node) -> Iterator[Rewrite]:

@@ -1019,3 +1019,16 @@ __device__ void f(half* row, const unsigned char* qs, float d, int j) {
 """
     made = [one.apply(text) for one in rewrites(spot_of(text, text.index("row[j + 16]")), "beside")]
     assert text.replace("(q >> 4)", "((q >> 4) - 8)") in made
+
+
+def test_a_factor_that_the_statement_beside_has_is_offered_in_the_words_of_this_one() -> None:
+    text = """\
+constexpr int kWavesIn = 2, kFragOut = 3, kFragIn = 2;
+__device__ void f(int* y, int wave) {
+  const int wave_out = (wave / kWavesIn) * kFragOut * 16;
+  const int wave_in = (wave % kWavesIn) * 16;
+  for (int i = 0; i < kFragIn; ++i) y[wave_out + wave_in] = i;
+}
+"""
+    made = [one.apply(text) for one in rewrites(spot_of(text, text.index("const int wave_in")), "beside")]
+    assert text.replace("% kWavesIn) * 16", "% kWavesIn) * kFragIn * 16") in made
