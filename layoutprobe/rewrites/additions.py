@@ -267,7 +267,11 @@ def carried(spot: Spot) -> Iterator[Rewrite]:
         sign, target, value = assigned
         own = {spot.text(part) for node in value.walk() for part in (node, *node.parts)}
         real = [name for name, known in spot.names.items() if known.sort == "real" and not name.isupper()]
-        for name in [one for one in real if one not in own][:_MOST_CARRIED]:
+        grown = _EXP.findall(spot.body)  # of a largest value that is another one now
+        scales = dict.fromkeys(
+            f"{call}({b} - {a})" for call, one, other in grown for a, b in ((one, other), (other, one))
+        )
+        for name in [*scales, *(one for one in real if one not in own)][: len(scales) + _MOST_CARRIED]:
             first = value.parts[0] if value.kind == "sum" else value
             if sign == "+=":
                 text = f"{spot.text(target)} = {spot.text(target)} * {name} + {spot.text(value)}"
@@ -277,6 +281,7 @@ def carried(spot: Spot) -> Iterator[Rewrite]:
 
 
 _MOST_CARRIED = 4
+_EXP = re.compile(r"\b(\w*exp\w*)\(\s*([A-Za-z_]\w*)\s*-\s*([A-Za-z_]\w*)\s*\)")
 
 
 def units(spot: Spot) -> Iterator[Rewrite]:

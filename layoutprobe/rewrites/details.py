@@ -213,6 +213,7 @@ _PRODUCT = re.compile(r"mma|mfma|mac|mad|fma|mul|dot|axpy", re.IGNORECASE)
 def clamps(spot: Spot) -> Iterator[Rewrite]:
     """`min(BAND, rows - first)` for `BAND`: the last of what is taken in steps is smaller, where a start says so."""
     yield from _ends_of_shares(spot)
+    yield from _rest_of_loops(spot)
     yield from _last_rows(spot)
     tree = spot.tree
     value = tree.parts[-1] if tree.kind == "assignment" and spot.operator(tree, 1) == "=" else None
@@ -259,6 +260,24 @@ def _ends_of_shares(spot: Spot) -> Iterator[Rewrite]:
             for extent in [*wrapped, *others][:_MOST]:
                 new = f"{text} < {extent} ? {text} : {extent}"
                 yield spot.replace(value.first, value.last, new, "clamps")
+
+
+def _rest_of_loops(spot: Spot) -> Iterator[Rewrite]:
+    """`min(WAVE, end - base)` for `min(WAVE, count)` in `for (base = begin; base < end; base += WAVE)`."""
+    for counter, end, _, step in _LOOP.findall(spot.body):
+        for node in spot.tree.walk():
+            if (
+                node.kind == "call"
+                and len(node.parts) == len("ab")
+                and spot.source.word(node.first - 1) == "min"
+            ):
+                texts = [spot.text(part) for part in node.parts]
+                rest = [part for part, text in zip(node.parts, texts, strict=True) if text != step.strip()]
+                if len(rest) == 1 and spot.text(rest[0]) != f"{end} - {counter}":
+                    yield spot.replace(rest[0].first, rest[0].last, f"{end} - {counter}", "clamps")
+
+
+_LOOP = re.compile(r"\bfor\s*\([^;]*;\s*(\w+)\s*<\s*([\w.]+)\s*;\s*(\w+)\s*\+=\s*([\w.:]+)\s*\)")
 
 
 def _last_rows(spot: Spot) -> Iterator[Rewrite]:

@@ -28,6 +28,7 @@ def unread(spot: Spot) -> Iterator[Rewrite]:
             for part in operands(spot)
             if spot.sorts(part) <= {"real", ""}
         )
+    yield from _only_counted(spot)
     arrays = [name for name, one in spot.names.items() if name in spot.unused and one.sort == "pointer"]
     texts = [
         f"{name}{spot.text(node)}"
@@ -41,6 +42,28 @@ def unread(spot: Spot) -> Iterator[Rewrite]:
         for part in operands(spot):
             if spot.sorts(part) <= {"real", ""} and text not in spot.text(part):
                 yield from (spot.behind(part.last - 1, f" {sign} {text}", "unread") for sign in "*+")
+
+
+def _only_counted(spot: Spot) -> Iterator[Rewrite]:
+    """`counted` for each `bag.size()`, where that is counted and never asked for."""
+    tokens = spot.source.tokens
+    inside = spot.source.slice(spot.function.start, spot.function.stop)
+    counted = [name for name in dict.fromkeys(_COUNTS.findall(inside)) if name in spot.names]
+    for name in [one for one in counted if len(re.findall(rf"\b{one}\b", inside)) == _DECLARED_AND_COUNTED][
+        :_MOST
+    ]:
+        calls = [
+            i for i in spot.within if tokens[i].text == "(" and spot.source.partner.get(i) == i + 1 and i > 2
+        ]
+        for i in [i for i in calls if tokens[i - 2].text in (".", "->")][:1]:
+            first = owner(spot.source, i - 2)
+            call = spot.source.slice(first, i + 2)
+            start, end = tokens[first].start, tokens[spot.within.stop - 1].end
+            yield Rewrite(start, end, spot.source.text[start:end].replace(call, name), "unread")
+
+
+_COUNTS = re.compile(r"\+\+(\w+)\s*;")
+_DECLARED_AND_COUNTED = 2
 
 
 def _gathered(spot: Spot, arrays: Sequence[str]) -> Iterator[Rewrite]:

@@ -1032,3 +1032,48 @@ __device__ void f(int* y, int wave) {
 """
     made = [one.apply(text) for one in rewrites(spot_of(text, text.index("const int wave_in")), "beside")]
     assert text.replace("% kWavesIn) * 16", "% kWavesIn) * kFragIn * 16") in made
+
+
+POOLED = """\
+struct State {
+  float peak, total;
+  __device__ void push(float x) {
+    if (x > peak) {
+      total = total + 1.0f;
+      peak = x;
+    } else {
+      total += __expf(x - peak);
+    }
+  }
+};
+__device__ float pool(const Bag& bag, const float* x, int skip) {
+  float sum = 0.f;
+  int counted = 0;
+  for (int base = bag.begin; base < bag.end; base += 64) {
+    const int here = min(64, bag.size());
+    for (int j = 0; j < here; ++j) {
+      if (j == skip) continue;
+      ++counted;
+      sum += x[j];
+    }
+  }
+  const float scale = bag.size() > 0 ? 1.0f / (float)(bag.size()) : 0.0f;
+  return sum * scale;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "at", "wrong", "right"),
+    [
+        ("carried", "total = total", "total + 1.0f", "total * __expf(peak - x) + 1.0f"),
+        ("clamps", "const int here", "min(64, bag.size())", "min(64, bag.end - base)"),
+        ("unread", "const float scale", "bag.size() > 0 ? 1.0f / (float)(bag.size())",
+         "counted > 0 ? 1.0f / (float)(counted)"),
+    ],
+)  # fmt: skip
+def test_what_pools_over_a_bag_is_offered_its_rest_its_count_and_its_scale(
+    kind: str, at: str, wrong: str, right: str
+) -> None:
+    made = [one.apply(POOLED) for one in rewrites(spot_of(POOLED, POOLED.index(at)), kind)]
+    assert POOLED.replace(wrong, right) in made
