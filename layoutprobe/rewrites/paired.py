@@ -14,7 +14,7 @@ from layoutprobe.rewrites.families import switched, word_pairs
 from layoutprobe.rewrites.omitted import added, ends
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.declarations import declared_in
-from layoutprobe.source.expressions import behind
+from layoutprobe.source.expressions import text_behind
 from layoutprobe.source.reach import types_of
 from layoutprobe.source.statements import Source, Token
 from layoutprobe.source.tree import ASSIGNMENTS, BINDING, Node, bare, forest, parse
@@ -99,7 +99,7 @@ def _stepped(spot: Spot, theirs: Node, mine: Node) -> Iterator[Rewrite]:
     elif (
         one.kind in ("sum", "product", "shift", "and") and other.kind != one.kind and other.first < other.last
     ):
-        more = behind(spot.source, one.parts[0].last, one.last)
+        more = text_behind(spot.source, one.parts[0].last, one.last)
         text = spot.text(other)
         whole = f"({text})" if other.kind in BINDING else text
         yield spot.replace(mine.first, mine.last, f"({whole}{more})", "beside")

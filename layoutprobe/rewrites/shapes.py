@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from layoutprobe.rewrites.spot import Rewrite, Spot
-from layoutprobe.source.expressions import behind, callee
+from layoutprobe.source.expressions import callee, text_behind
 from layoutprobe.source.statements import words
-from layoutprobe.source.tree import BINDING, Node, bare
+from layoutprobe.source.tree import BINDING, JOINED, Node, bare
 
 _JOINED = ("sum", "product", "shift", "and", "xor", "or", "all", "any")
 
@@ -126,7 +126,7 @@ def brackets(spot: Spot) -> Iterator[Rewrite]:
         if node.kind == "product":
             yield from _of_one_term(spot, node)
             yield from _factor_into_call(spot, node)
-        if node.kind in _JOINED_NUMBERS:
+        if node.kind in JOINED:
             yield from _into_choice(spot, node)
         if node.kind == "choice" and len(node.parts) == len(("asked", "one", "other")):
             yield from _out_of_choice(spot, node)
@@ -145,17 +145,14 @@ def brackets(spot: Spot) -> Iterator[Rewrite]:
                 )
 
 
-_JOINED_NUMBERS = ("sum", "product", "shift", "and", "xor", "or")
-
-
 def _into_choice(spot: Spot, node: Node) -> Iterator[Rewrite]:
     """`(c ? a ^ x : b)` and `(c ? a : b ^ x)` for `(c ? a : b) ^ x`."""
     choice, source = bare(node.parts[0]), spot.source
     if choice.kind != "choice" or len(choice.parts) != len(("asked", "one", "other")):
         return
-    more = behind(source, node.parts[0].last, node.last)
+    more = text_behind(source, node.parts[0].last, node.last)
     for part in choice.parts[1:]:
-        text = f"{source.slice(choice.first, part.last)}{more}{behind(source, part.last, choice.last)}"
+        text = f"{source.slice(choice.first, part.last)}{more}{text_behind(source, part.last, choice.last)}"
         yield spot.replace(node.first, node.last, f"({text})", "brackets")
 
 
@@ -163,10 +160,10 @@ def _out_of_choice(spot: Spot, node: Node) -> Iterator[Rewrite]:
     """`((c ? a : b) ^ x)` for `(c ? a ^ x : b)` and for `(c ? a : b ^ x)`."""
     source = spot.source
     for part in node.parts[1:]:
-        if part.kind in _JOINED_NUMBERS:
+        if part.kind in JOINED:
             last = part.parts[-2].last
-            more = behind(source, last, part.last)
-            rest = behind(source, part.last, node.last)
+            more = text_behind(source, last, part.last)
+            rest = text_behind(source, part.last, node.last)
             yield spot.replace(
                 node.first, node.last, f"(({source.slice(node.first, last)}{rest}){more})", "brackets"
             )
@@ -204,7 +201,7 @@ def _into_call(spot: Spot, node: Node) -> Iterator[Rewrite]:
     for one, other in zip(node.parts, node.parts[1:], strict=False):
         call = one.parts[-1] if one.parts else None
         if call is not None and call.kind == "call" and call.parts and call.last == one.last:
-            added = behind(source, one.last, other.last)
+            added = text_behind(source, one.last, other.last)
             for more in dict.fromkeys((added, f" {spot.operator(node, node.parts.index(other))} 1")):
                 for at in [part.last for part in call.parts[:1] + call.parts[:0:-1]]:
                     text = source.slice(one.first, at) + more + source.slice(at, one.last)
@@ -219,7 +216,7 @@ def _factor_into_call(spot: Spot, node: Node) -> Iterator[Rewrite]:
         if call is not None and call.kind == "call" and len(call.parts) == 1 and call.last == one.last:
             inner, factor = (
                 call.parts[0],
-                behind(source, one.last, other.last),
+                text_behind(source, one.last, other.last),
             )
             text = spot.text(inner)
             whole = f"({text})" if inner.kind in BINDING and inner.kind != "product" else text
@@ -231,8 +228,8 @@ def _out_of_call(spot: Spot, first: int, call: Node, part: Node) -> Rewrite:
     """`(f(a, c) + b)` for `f(a + b, c)`."""
     source, terms = spot.source, part.parts
     kept = source.text[source.tokens[first].start : source.tokens[terms[-2].last - 1].end]
-    moved = behind(source, terms[-2].last, terms[-1].last)
-    rest = behind(source, terms[-1].last, call.last)
+    moved = text_behind(source, terms[-2].last, terms[-1].last)
+    rest = text_behind(source, terms[-1].last, call.last)
     return spot.replace(first, call.last, f"({kept}{rest}{moved})", "brackets")
 
 

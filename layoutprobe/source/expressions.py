@@ -13,7 +13,7 @@ def between(source: Source, b: int, c: int) -> str:
     return source.text[source.tokens[b - 1].end : source.tokens[c].start]
 
 
-def behind(source: Source, b: int, c: int) -> str:
+def text_behind(source: Source, b: int, c: int) -> str:
     """The text behind token b - 1, up to the end of token c - 1, with the blanks that it begins with."""
     return source.text[source.tokens[b - 1].end : source.tokens[c - 1].end]
 
