@@ -89,14 +89,11 @@ def _beginnings(spot: Spot, made: Mapping[str, frozenset[str]]) -> list[str]:
         name
         for name, value in spot.given
         if value.kind == "product" and spot.operator(value, 1) == "*" and "blockIdx" in made.get(name, ())
-        if not _OF_LANES & made[name]
+        if "threadIdx" not in made[name]
     ]
     terms = re.findall(r"\bblockIdx\.[xyz] \* [A-Za-z_][\w:]*(?![\w.(\[])", spot.body)
-    own = {spot.text(value): name for name, value in spot.given}
+    own = {spot.text(value) for _, value in spot.given}
     return list(dict.fromkeys((*named, *(term for term in terms if term not in own))))
-
-
-_OF_LANES = frozenset(("threadIdx",))
 
 
 def _all_words(text: str, made: Mapping[str, frozenset[str]]) -> frozenset[str]:

@@ -264,7 +264,7 @@ def _ends_of_shares(spot: Spot) -> Iterator[Rewrite]:
 
 def _rest_of_loops(spot: Spot) -> Iterator[Rewrite]:
     """`min(WAVE, end - base)` for `min(WAVE, count)` in `for (base = begin; base < end; base += WAVE)`."""
-    for counter, end, _, step in _LOOP.findall(spot.body):
+    for counter, end, step in _LOOP.findall(spot.body):
         for node in spot.tree.walk():
             if (
                 node.kind == "call"
@@ -272,12 +272,12 @@ def _rest_of_loops(spot: Spot) -> Iterator[Rewrite]:
                 and spot.source.word(node.first - 1) == "min"
             ):
                 texts = [spot.text(part) for part in node.parts]
-                rest = [part for part, text in zip(node.parts, texts, strict=True) if text != step.strip()]
+                rest = [part for part, text in zip(node.parts, texts, strict=True) if text != step]
                 if len(rest) == 1 and spot.text(rest[0]) != f"{end} - {counter}":
                     yield spot.replace(rest[0].first, rest[0].last, f"{end} - {counter}", "clamps")
 
 
-_LOOP = re.compile(r"\bfor\s*\([^;]*;\s*(\w+)\s*<\s*([\w.]+)\s*;\s*(\w+)\s*\+=\s*([\w.:]+)\s*\)")
+_LOOP = re.compile(r"\bfor\s*\([^;]*;\s*(\w+)\s*<\s*([\w.]+)\s*;\s*\w+\s*\+=\s*([\w.:]+)\s*\)")
 
 
 def _last_rows(spot: Spot) -> Iterator[Rewrite]:

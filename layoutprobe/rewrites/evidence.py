@@ -47,11 +47,10 @@ def unread(spot: Spot) -> Iterator[Rewrite]:
 def _only_counted(spot: Spot) -> Iterator[Rewrite]:
     """`counted` for each `bag.size()`, where that is counted and never asked for."""
     tokens = spot.source.tokens
-    inside = spot.source.slice(spot.function.start, spot.function.stop)
-    counted = [name for name in dict.fromkeys(_COUNTS.findall(inside)) if name in spot.names]
-    for name in [one for one in counted if len(re.findall(rf"\b{one}\b", inside)) == _DECLARED_AND_COUNTED][
-        :_MOST
-    ]:
+    counted = [name for name in dict.fromkeys(_COUNTS.findall(spot.body)) if name in spot.names]
+    for name in [
+        one for one in counted if len(re.findall(rf"\b{one}\b", spot.body)) == _DECLARED_AND_COUNTED
+    ][:_MOST]:
         calls = [
             i for i in spot.within if tokens[i].text == "(" and spot.source.partner.get(i) == i + 1 and i > 2
         ]

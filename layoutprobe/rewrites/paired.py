@@ -71,12 +71,10 @@ _SIDES = 2
 def beside(spot: Spot) -> Iterator[Rewrite]:
     """`hi = d * ((q >> 4) - 8);` for `hi = d * (q >> 4);` beside `lo = d * ((q & 15) - 8);`: a step that
     the statement before or behind has at the same place."""
-    source, own = spot.source, spot.within
-    for at in (own.start - 2, own.stop + 1):
-        other = source.around(at) if 0 <= at < len(source.tokens) else range(0)
-        if other and other.start != own.start:
-            yield from _stepped(spot, parse(source, other), spot.tree)
-            yield from _factors(spot, parse(source, other))
+    for other in spot.beside:
+        theirs = parse(spot.source, other)
+        yield from _stepped(spot, theirs, spot.tree)
+        yield from _factors(spot, theirs)
 
 
 def _factors(spot: Spot, theirs: Node) -> Iterator[Rewrite]:

@@ -138,8 +138,8 @@ _LIKELY_MORE = 1.5
 
 
 def agreeing(spot: Spot) -> Iterator[Rewrite]:
-    """`if (c + 1 < n) v[1] = q[1];` for `if (c < n) v[1] = q[1];` with a 0: the number that others of the statement
-    are, or that goes on as they do from the statement beside it."""
+    """`c + 1 < n` for `c + 0 < n` before `v[1] = q[1];`: the number that others of the statement are, or that goes on
+    as they do from the statement beside it."""
     tokens, own = spot.source.tokens, spot.within
     here = {
         i - own.start: int(tokens[i].text) for i in own if is_whole(tokens[i]) and not _is_modifier(spot, i)
@@ -163,16 +163,11 @@ _NEAR_NUMBER = 16
 
 def _alike_beside(spot: Spot) -> Iterator[range]:
     """The statements before and behind, where they are the same but for numbers."""
-    source, own = spot.source, spot.within
-    for at in (own.start - 2, own.stop + 1):
-        beside = source.around(at) if 0 <= at < len(source.tokens) else range(0)
-        pairs = (
-            list(zip(beside, own, strict=False))
-            if len(beside) == len(own) and beside.start != own.start
-            else []
-        )
-        texts = [(source.tokens[i], source.tokens[j]) for i, j in pairs]
-        if texts and all(a.text == b.text or (is_whole(a) and is_whole(b)) for a, b in texts):
+    tokens = spot.source.tokens
+    for beside in spot.beside:
+        pairs = [(tokens[i], tokens[j]) for i, j in zip(beside, spot.within, strict=False)]
+        alike = all(a.text == b.text or (is_whole(a) and is_whole(b)) for a, b in pairs)
+        if alike and len(beside) == len(spot.within):
             yield beside
 
 

@@ -214,10 +214,7 @@ def _factor_into_call(spot: Spot, node: Node) -> Iterator[Rewrite]:
     for one, other in zip(node.parts, node.parts[1:], strict=False):
         call = one.parts[-1] if one.parts else None
         if call is not None and call.kind == "call" and len(call.parts) == 1 and call.last == one.last:
-            inner, factor = (
-                call.parts[0],
-                text_behind(source, one.last, other.last),
-            )
+            inner, factor = call.parts[0], text_behind(source, one.last, other.last)
             text = spot.text(inner)
             whole = f"({text})" if inner.kind in BINDING and inner.kind != "product" else text
             new = f"{source.slice(one.first, inner.first)}{whole}{factor})"

@@ -147,6 +147,14 @@ class Spot(Struct, frozen=True, dict=True):
         return self.tree.parts if self.tree.kind == "list" else (self.tree,)
 
     @property
+    def beside(self) -> Iterator[range]:
+        """The statement before, and that behind."""
+        for at in (self.within.start - 2, self.within.stop + 1):
+            other = self.source.around(at) if 0 <= at < len(self.source.tokens) else range(0)
+            if other and other.start != self.within.start:
+                yield other
+
+    @property
     def body(self) -> str:
         """The text of the function around it."""
         return self.source.slice(self.function.start, self.function.stop)

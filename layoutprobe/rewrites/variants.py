@@ -19,10 +19,9 @@ from layoutprobe.source.declarations import declared_in, is_headed
 from layoutprobe.source.expressions import body_behind
 from layoutprobe.source.macros import Macro, macros, source_at, storing
 from layoutprobe.source.statements import Source
-from layoutprobe.source.tree import is_cast, template_end
+from layoutprobe.source.tree import ASSIGNMENTS, is_cast, template_end
 
-_ASSIGNS = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "^=", "|=", "&=", "<<=", ">>="))
-_PARTS = _ASSIGNS | {",", ";", "?", ":", "return"}
+_PARTS = ASSIGNMENTS | {",", ";", "?", ":", "return"}
 _WHOLE = _PARTS - {"?", ":"}
 _NOT_ALONE = frozenset(
     ("else", "case", "default", "do", "using", "typedef", "template", "goto", "break", "continue")
@@ -340,7 +339,7 @@ def _parts(source: Source, begin: int, end: int, cuts: Collection[str]) -> Itera
 
 def _is_target(source: Source, at: int, end: int) -> bool:
     """Whether what ends there is assigned to."""
-    return at < end and source.tokens[at].text in _ASSIGNS
+    return at < end and source.tokens[at].text in ASSIGNMENTS
 
 
 def _begins(source: Source, first: int, last: int) -> bool:
@@ -404,7 +403,7 @@ def _begins_declaration(source: Source, statement: range) -> bool:
     """Two names beside each other, or with an asterisk between, before anything is assigned or called."""
     tokens = source.tokens
     for i in range(statement.start, statement.stop - 1):
-        if tokens[i].text in _ASSIGNS or tokens[i].text in ("(", "[", ".", "->"):
+        if tokens[i].text in ASSIGNMENTS or tokens[i].text in ("(", "[", ".", "->"):
             return False
         if tokens[i].kind == "name" and tokens[i + 1].kind == "name":
             return True
