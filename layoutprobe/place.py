@@ -154,7 +154,7 @@ class Place(Struct, frozen=True):
     def site(self) -> str:
         """ "ds_load_b128 at gemm.hip:97"; by PC, and the line before, where the compiler gave none."""
         if self.line:
-            return f"{self.instruction} at {self.line}"
+            return f"{self.instruction} at {self.line}" if self.instruction else self.line
         near = f", near {self.source}" if self.source is not None else ""
         return f"{self.instruction} at PC {self.pc:#x}{near}" if self.pc is not None else self.instruction
 

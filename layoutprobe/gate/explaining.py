@@ -229,7 +229,7 @@ def _with_barrier(found: Finding, barriers: Sequence[Mended]) -> Finding:
     more = f" (or: {'; or: '.join(one.says for one in others)})" if others else ""
     what = f"{found.what}; {barrier.says} at {barrier.place.line} all is right{more}"
     return replace(
-        found, what=what, related=(*found.related, Related("computed by", barrier.place)), mended=True
+        found, what=what, related=(*found.related, Related("mended at", barrier.place)), mended=True
     )
 
 

@@ -143,7 +143,7 @@ def of_text(edit: SourceEdit, text: str) -> Held:
         _is_xored(line) and _FIXED.fullmatch(new.strip()) is not None and not _FIXED.fullmatch(old.strip())
     )
     of_both = edit.finding.rule.id in _DISAGREE and _is_called_by_several(source, start)
-    in_loop, one_more = head.startswith(("for", "while")), len(_numbers(new)) > len(_numbers(old))
+    in_loop, one_more = _is_in_head(source, start), len(_numbers(new)) > len(_numbers(old))
     unread = _leaves_unread(source, start, old, new) or _leaves_unfilled(source, start, old)
     return Held(
         edit,
@@ -156,6 +156,16 @@ def of_text(edit: SourceEdit, text: str) -> Held:
         neutral=_NEUTRAL.search(line + new) is not None,
         old=old,
     )
+
+
+def _is_in_head(source: Source, offset: int) -> bool:
+    """Whether a place of the text is in the head of a loop; what a loop does may stand in the same line."""
+    opened = source.parent[source.token_at(offset)] if source.tokens else -1  # of macros alone
+    while opened >= 0 and not source.is_block(opened):
+        if source.word(opened - 1) in ("for", "while"):
+            return True
+        opened = source.parent[opened]
+    return False
 
 
 def _is_xored(line: str) -> bool:

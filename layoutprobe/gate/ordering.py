@@ -146,8 +146,8 @@ def _between(edits: SourceEdits, race: Finding) -> list[SourceEdit]:
         (behind, f"\n{blanks}{BARRIER}"),
         (before, f"{BARRIER}\n{blanks}"),
     ]
-    if race.name == _READ_EARLY:
-        added = added[1:]
+    if race.name == _READ_EARLY:  # by the next pass, perhaps: it is stored anew before all have read
+        added = [*added[1:], added[0]]
     return [
         SourceEdit(file, Rewrite(at, at, text, "barriers"), 0.1 * n, race)
         for n, (at, text) in enumerate(added)

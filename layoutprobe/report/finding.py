@@ -45,6 +45,7 @@ Role = Literal[
     "read by",
     "let go by",
     "neighbour stored by",
+    "mended at",
 ]
 """What another place has to do with a finding."""
 

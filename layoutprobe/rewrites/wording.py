@@ -48,10 +48,12 @@ def worded(before: str, rewrite: Rewrite) -> Wording:
     dropped = gone if not come else _beside_brackets(gone, come)
     if dropped:
         return Wording(f"without {_quoted(old_source, dropped)}", dropped[0].start)
+    was, now = _with_members(gone), _with_members(come)
+    every = {(a, b) for a, b in zip(was, now, strict=False) if a != b}
+    if len(was) == len(now) > 1 and len(every) == 1:
+        ((one, other),) = every
+        return Wording(f"with `{other}` in place of every `{one}`", offset)
     pairs = {(a.text, b.text) for a, b in zip(gone, come, strict=False) if a.text != b.text}
-    if len(gone) == len(come) and len(gone) > 1 and len(pairs) == 1:
-        ((was, now),) = pairs
-        return Wording(f"with `{now}` in place of every `{was}`", offset)
     names = dict.fromkeys(
         a.text for a, b in zip(gone, come, strict=False) if a.text != b.text and a.kind == "name"
     )
@@ -63,6 +65,17 @@ def worded(before: str, rewrite: Rewrite) -> Wording:
 
 
 _PAIR = 2
+
+
+def _with_members(piece: Sequence[Token]) -> list[str]:
+    """Words, of which a member and what it is one of are a single one: `tile::K`."""
+    found = list[str]()
+    for i, token in enumerate(piece):
+        if i and (token.text in _MEMBER or piece[i - 1].text in _MEMBER):
+            found[-1] += token.text
+        else:
+            found.append(token.text)
+    return found
 
 
 def _rotated(old: Sequence[Token], new: Sequence[Token]) -> int | None:

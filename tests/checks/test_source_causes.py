@@ -375,6 +375,37 @@ def test_a_barrier_is_told_at_the_end_of_the_loop_that_calls_who_fills_and_who_r
     assert f"with `__syncthreads();` added at kernel.hip:{end} all is right" in found.what
 
 
+IN_A_BRANCH = """#include <hip/hip_runtime.h>
+__device__ void filled(float* kept, const float* x, int at) { kept[threadIdx.x] = x[at + threadIdx.x]; }
+__device__ float taken(const float* kept, int n) { return kept[(threadIdx.x + n) % 128]; }
+extern "C" __global__ void __launch_bounds__(128) turned(const float* x, float* y, int N) {
+  __shared__ float kept[128];
+  float sum = 0;
+  for (int at = 0; at < N; at += 128) {
+    filled(kept, x, at);
+    __syncthreads();
+    if (threadIdx.x >= 64) {
+      for (int n = 1; n < 128; ++n)
+        sum += taken(kept, n);
+    }
+  }
+  y[threadIdx.x] = sum;
+}
+"""
+
+
+def test_a_barrier_is_told_at_the_end_of_a_loop_of_which_some_waves_leave_out_the_most(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "kernel.hip").write_text(IN_A_BRANCH)
+    manifest = TURNED.replace("block = [64]", "block = [128]").replace("N = 192", "N = 384")
+    (tmp_path / "layoutprobe.toml").write_text(manifest)
+    found = first(judged(tmp_path, checks=("races",)))
+    end = next(n for n, line in enumerate(IN_A_BRANCH.split("\n"), 1) if "y[" in line) - 2
+    assert f"with `__syncthreads();` added at kernel.hip:{end} all is right" in found.what
+    assert found.related[-1].role == "mended at"
+
+
 IN_ASSEMBLY = BOTH_IN_HELPERS.replace(
     "    __syncthreads();", '    asm volatile("s_waitcnt vmcnt(0)\\n\\ts_barrier" ::: "memory");'
 ).replace("    y[at", "    __syncthreads();\n    y[at")

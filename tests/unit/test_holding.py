@@ -252,3 +252,15 @@ def test_what_is_xored_with_a_constant_is_a_swizzle_taken_away(old: str, new: st
     at = text.index(old, text.index("((ch)") if old == "ch" else text.index("^"))
     edit = SourceEdit(Path("kernel.hip"), Rewrite(at, at + len(old), new, "names"), 0.0, FINDING)
     assert of_text(edit, text).plainer == plainer
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "doubtful"), [("=", "+=", False), ("e < n", "e < n + 8", False), ("", "+ 8", True)]
+)
+def test_a_loop_that_goes_further_is_doubted_and_what_it_does_is_not(
+    old: str, new: str, *, doubtful: bool
+) -> None:
+    text = "void f(float* x, int n) {\n  for (int e = 0; e < n; ++e) sum = x[e];\n}\n"
+    at = text.index("; ++e") if not old else text.index(old, text.index("sum" if old == "=" else "for"))
+    edit = SourceEdit(Path("kernel.hip"), Rewrite(at, at + len(old), new, "more"), 0.0, FINDING)
+    assert of_text(edit, text).is_doubtful(CASE) == doubtful

@@ -241,6 +241,14 @@ def test_a_statement_that_is_moved_is_told_as_that(old: str, new: str, says: str
     assert worded(text, Rewrite(start, start + len(old), new, "moved")).says == says
 
 
+def test_a_member_that_is_another_name_everywhere_is_told_once() -> None:
+    old = "e + tile::K <= n; e += tile::K"
+    text, new = f"void f(int e) {{ for (; {old}) e[0] = 1; }}", old.replace("tile::K", "count")
+    start = text.index(old)
+    says = worded(text, Rewrite(start, start + len(old), new, "names")).says
+    assert says == "with `count` in place of every `tile::K`"
+
+
 HISTOGRAM = """\
 struct Group { const int* perm; const float* act; int hidden, first; };
 struct Tile {
