@@ -366,6 +366,25 @@ def test_a_function_that_may_be_a_constant_is_chosen_in_and_one_that_must_be_is_
     assert [one in program for one in edits] == [True, False, True]
 
 
+def test_how_long_an_array_is_is_not_chosen_at_run_time(tmp_path: Path) -> None:
+    """Else it has another place in memory, and all other changes of the program are wrong with it."""
+    text = CONSTANT.replace("most = half(64)", "most = 32")
+    text = text.replace("__shared__ float kept[most]", "float kept[half(64)]")
+    (tmp_path / "kernel.hip").write_text(text)
+    (tmp_path / "layoutprobe.toml").write_text(COPIED)
+    case = read_manifest(tmp_path / "layoutprobe.toml").kernels[0]
+    finding = Finding(Rule("numerics/wrong-values", "", "", ""), "y is wrong")
+    edits = [
+        SourceEdit(case.file.resolve(), Rewrite(start, start + len(old), new, "names"), 0.0, finding)
+        for old, new in (("half(64)", "half(128)"), ("col < most", "row < most"))
+        for start in [text.index(old)]
+    ]
+    program = Variants(SourceCopy(case, "gfx1151", tmp_path / "copy"), edits)
+    assert program.runs
+    assert [one in program for one in edits] == [False, True]
+    assert program.alone == edits[:1]
+
+
 def test_a_kernel_and_its_header_are_changed_in_one_program(tmp_path: Path) -> None:
     """What choices need is made once: twice, no program of changes in both would compile."""
     (tmp_path / "shape.h").write_text(
