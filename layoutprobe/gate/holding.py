@@ -66,6 +66,7 @@ class Held(Struct, frozen=True):
         """The same with what runs tell of another one, which compiles to the same code."""
         return replace(
             self,
+            unlisted=other.unlisted,
             longer=other.longer,
             idle=other.idle,
             fewer=other.fewer,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain, islice
@@ -62,6 +62,8 @@ _BESIDE = 60
 _WHOLE, _DOUBTED = 6, 10
 """Changes that are judged whole: those that mend the runs at hand, and nothing else, are few. And how many of those
 that are doubted are kept, to be judged where nothing else holds."""
+_ALIKE = 3
+"""Further changes that are named where they compile to the same code as one that holds."""
 _ON_DOUBTED = 15_000_000
 """What may be spent on those."""
 
@@ -97,7 +99,8 @@ class Mender:
         self._copies: list[SourceCopy] = []
         self._free = SimpleQueue[SourceCopy]()
         self._keys, self._objects = set[object](), set[str]()
-        self._doubted = dict[str, Held]()  # by their code
+        self._doubted, self._right = dict[str, Held](), dict[str, Held]()  # by their code
+        self._alike = Counter[str]()
         self._late = set[object]()
         self._places = dict[object, int]()
         self._issued = case.limits.instructions or _ISSUED
@@ -297,6 +300,10 @@ class Mender:
                 return None
             del self._doubted[digest]
             return self._judged(held, trials)
+        if digest in self._right:  # the same in other words, of which either may be meant
+            held = of_text(edit, text).weighing(self._right[digest])
+            self._alike[digest] += 1
+            return None if held.is_doubtful(self.case) or self._alike[digest] > _ALIKE else held
         if built is None or digest in self._objects or self._whole >= _WHOLE:
             return None
         self._objects.add(digest)
@@ -306,7 +313,9 @@ class Mender:
         if trials is not None:
             held = weighed(held, text, trials, self._compile(edit, (LINES,)) or built)
         if not held.is_doubtful(self.case):
-            return self._judged(held, trials)
+            if (found := self._judged(held, trials)) is not None:
+                self._right[digest] = found
+            return found
         if len(self._doubted) < _DOUBTED:
             self._doubted[digest] = held
         return None

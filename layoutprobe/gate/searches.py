@@ -63,7 +63,7 @@ def source_changes(
             if not one.is_doubtful(mender.case):
                 more = _AFTER_MORE if one.may_be_beaten else _AFTER
                 bound = min(bound, mender.tried + (more if trials is not None else _AFTER_CHECKED))
-    usual = trials.first.whole_work if trials is not None and not trials.first.unseen else None
+    usual = trials.most.whole_work if trials is not None and not trials.most.unseen else None
     return likeliest(held, mender.case, usual)
 
 

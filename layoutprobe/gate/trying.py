@@ -110,6 +110,13 @@ class AtSize:
         """Of one run."""
         return self.subject.run(RunSpec(self.compared[0].spec.inputs, (WorkRecorder,))).record(Work)
 
+    def is_much_longer(self, change: Change, backend: WatchedBackend) -> bool:
+        """Whether some wave has several times as much to do with a change: one does what others should, perhaps."""
+        if self.unseen:
+            return False
+        fault = self.launched(self.specs[0], change, backend, budget=_MUCH * self.work.longest).fault
+        return fault is not None and fault.kind == "budget"
+
     def work_with(self, change: Change, backend: WatchedBackend) -> Work | None:
         """Of one run with a change; None where that ends early."""
         recorder = WorkRecorder()
@@ -275,6 +282,13 @@ class Trials:
         return self.at(0)
 
     @cached_property
+    def most(self) -> AtSize:
+        """The kernel at the largest size that is small: at a smaller one it may do nothing as it is, and much with
+        any change."""
+        small = [n for n, sizes in enumerate(self._sizes) if self._bytes(sizes) <= BYTES]
+        return self.at(max(small, key=lambda n: self._bytes(self._sizes[n]), default=0))
+
+    @cached_property
     def possible(self) -> bool:
         """Whether the first size is small, all of it is looked at, and a run of it shows what is wrong."""
         return not self.first.subject.sample and self._bytes(self._sizes[0]) <= BYTES and self.first.is_wrong
@@ -301,14 +315,6 @@ class Trials:
         if of_program:
             return self.right_elsewhere(change, backend, longer, defined=True)
         return is_right(first.outputs(spec, change, backend)) and self.right_elsewhere(change, backend)
-
-    def is_much_longer(self, change: Change, backend: WatchedBackend) -> bool:
-        """Whether some wave has several times as much to do with a change: one does what others should, perhaps."""
-        first = self.first
-        if first.unseen:
-            return False
-        fault = first.launched(first.specs[0], change, backend, budget=_MUCH * first.work.longest).fault
-        return fault is not None and fault.kind == "budget"
 
     def right_elsewhere(
         self,

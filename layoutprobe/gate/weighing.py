@@ -28,16 +28,16 @@ def weighed(held: Held, text: str, trials: Trials, built: Built) -> Held:
         trials: of the kernel.
         built: what the change compiles to, with lines.
     """
-    first = trials.first
-    held = replace(held, longer=trials.is_much_longer(*as_built(built)))
-    work = first.work_with(*as_built(built))
+    at = trials.most
+    held = replace(held, longer=at.is_much_longer(*as_built(built)))
+    work = at.work_with(*as_built(built))
     if work is None:
         return held
-    usual, changed = Ran(first.runner.built, first.work.accesses), Ran(built, work.accesses)
-    idle = None if first.unseen else left_out(held.edit, text, usual, changed)
+    usual, changed = Ran(at.runner.built, at.work.accesses), Ran(built, work.accesses)
+    idle = None if at.unseen else left_out(held.edit, text, usual, changed)
     fewer = idle is not None and len(usual.accesses) - len(changed.accesses) >= usual.often(idle)
-    whole = first.with_before(work, built.before)
-    more = not first.unseen and whole.all > MORE * first.whole_work.all
+    whole = at.with_before(work, built.before)
+    more = not at.unseen and whole.all > MORE * at.whole_work.all
     return replace(held, work=whole.all, longest=whole.longest, idle=idle, fewer=fewer, more=more)
 
 

@@ -152,6 +152,23 @@ def around(spot: Spot) -> Iterator[Rewrite]:
                 text = f"({spot.source.slice(first, one.last)} + {name})"
                 yield replace(spot.replace(first, one.last, text, "around"), rank=0.2 * nth)
 
+    yield from _of_the_loop(spot)
+
+
+def _of_the_loop(spot: Spot) -> Iterator[Rewrite]:
+    """`affine(x[i], c + i)` for `affine(x[i], c)`: the variable of the innermost loop, which the statement has."""
+    tokens = spot.source.tokens
+    own = (
+        [tokens[i].text for i, _ in declarations(spot.source) if i in spot.within]
+        if tokens[spot.within.start].text == "for"
+        else []
+    )
+    for name in [*own, *_asked_around(spot)][:1]:
+        for node in spot.tree.walk():
+            for part in node.parts if node.kind == "call" and len(node.parts) > 1 else ():
+                if spot.sorts(part) == {"integer"} and not part.parts and spot.text(part) != name:
+                    yield replace(spot.behind(part.last - 1, f" + {name}", "around"), rank=0.1)
+
 
 _MOST_AROUND = 3
 

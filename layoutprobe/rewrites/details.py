@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from msgspec.structs import replace
 
-from layoutprobe.rewrites.families import switches
+from layoutprobe.rewrites.families import differ_by, switches
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.scope import BUILTIN
 from layoutprobe.source.statements import free_words
@@ -427,3 +428,23 @@ def both(spot: Spot) -> Iterator[Rewrite]:
             for names in switches(spot, [one]):
                 if names[one.text] not in own:
                     yield spot.replace(one.first, one.last, f"({one.text} + {names[one.text]})", "both")
+    yield from _of_each(spot)
+
+
+def _of_each(spot: Spot) -> Iterator[Rewrite]:
+    """`(q_heads + kv_heads)` for `2 * q_heads`."""
+    for node in spot.tree.walk():
+        for one, other in pairwise(node.parts) if node.kind == "product" else ():
+            texts = [spot.text(one), spot.text(other)]
+            name = next((text for text in texts if text in spot.names), "")
+            if name and "2" in texts and spot.operator(node, node.parts.index(other)) == "*":
+                alike = [
+                    its
+                    for its, known in spot.names.items()
+                    if known.sort == "integer" and differ_by(name, its)
+                ]
+                for its in alike[:_MOST_OF_EACH]:
+                    yield spot.replace(spot.start(one), other.last, f"({name} + {its})", "both")
+
+
+_MOST_OF_EACH = 4

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from layoutprobe.rewrites.additions import operands
 from layoutprobe.rewrites.spot import Rewrite, Spot
-from layoutprobe.source.expressions import owner
+from layoutprobe.source.expressions import is_member, owner
 from layoutprobe.source.statements import free_words
 from layoutprobe.source.tree import Node, parse
 
@@ -29,6 +29,7 @@ def unread(spot: Spot) -> Iterator[Rewrite]:
             if spot.sorts(part) <= {"real", ""}
         )
     yield from _only_counted(spot)
+    yield from _made_in_vain(spot)
     arrays = [name for name, one in spot.names.items() if name in spot.unused and one.sort == "pointer"]
     texts = [
         f"{name}{spot.text(node)}"
@@ -42,6 +43,19 @@ def unread(spot: Spot) -> Iterator[Rewrite]:
         for part in operands(spot):
             if spot.sorts(part) <= {"real", ""} and text not in spot.text(part):
                 yield from (spot.behind(part.last - 1, f" {sign} {text}", "unread") for sign in "*+")
+
+
+def _made_in_vain(spot: Spot) -> Iterator[Rewrite]:
+    """`a` for each `v`, where `a = abs(v)` is never used."""
+    tokens, own = spot.source.tokens, {spot.source.tokens[i].text for i in spot.within}
+    for name, value in spot.given:
+        if name not in spot.unused or name not in spot.names or value.first in spot.within:
+            continue
+        for was in sorted(free_words(spot.text(value)) & own & spot.heads):
+            at = [i for i in spot.within if tokens[i].text == was and not is_member(spot.source, i)]
+            if at and not spot.source.defines(at[0]):
+                text = spot.with_words(at[0], at[-1] + 1, {was: name})
+                yield spot.replace(at[0], at[-1] + 1, text, "unread")
 
 
 def _only_counted(spot: Spot) -> Iterator[Rewrite]:

@@ -87,6 +87,14 @@ def word_pairs(one: str, other: str) -> list[tuple[str, str]]:
     return unlike if len(mine) == len(theirs) > 1 and len(unlike) == 1 else []
 
 
+def differ_by(one: str, other: str) -> tuple[str, str] | None:
+    """The letter or word by which alone two names differ: x and y of `x0` and `y0`, row and col of `row0`, `col0`."""
+    unlike = [(a, b) for a, b in zip(one, other, strict=False) if a != b]
+    if len(one) == len(other) > 1 and len(unlike) == 1:
+        return unlike[0][0].lower(), unlike[0][1].lower()
+    return next(iter(word_pairs(one, other)), None)
+
+
 def _own_pairs(spot: Spot, texts: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Words by which two names or more differ from others: Tile and Halo of kTileW, kTileH, kHaloW and kHaloH."""
     pairs = Counter[tuple[str, str]]()

@@ -355,16 +355,26 @@ _MOST_RELATIVES = 4
 
 
 def choices(spot: Spot) -> Iterator[Rewrite]:
-    """Branches exchanged; a quotient of threadIdx.x for threadIdx.y, where blocks have that."""
+    """Branches exchanged, or one of them in any case; a quotient of threadIdx.x for threadIdx.y, where blocks have
+    that."""
     has_rows = "threadIdx.y" in spot.source.text
     for node in spot.tree.walk():
         if node.kind == "choice" and len(node.parts) == 3:
             _, one, other = node.parts
             text = f"{spot.text(other)} : {spot.text(one)}"
             yield spot.replace(one.first, other.last, text, "choices")
+            yield from _added_to_the_other(spot, node)
         divides = len(node.parts) == 2 and spot.operator(node, 1) in ("/", "%", ">>", "&")
         if divides and has_rows and spot.text(node.parts[0]) == "threadIdx.x":
             yield spot.replace(node.first, node.last, "threadIdx.y", "choices")
+
+
+def _added_to_the_other(spot: Spot, node: Node) -> Iterator[Rewrite]:
+    """`off() + (c ? on() : 0)` for `c ? on() : off()`."""
+    test, one, other = node.parts
+    if spot.text(other).strip("0.f") and "integer" not in spot.sorts(one) | spot.sorts(other):
+        text = f"{spot.text(other)} + ({spot.source.slice(spot.start(test), one.last)} : 0)"
+        yield replace(spot.replace(spot.start(test), other.last, text, "choices"), rank=0.6)
 
 
 def roots(spot: Spot) -> Iterator[Rewrite]:

@@ -9,6 +9,7 @@ from itertools import islice, pairwise
 
 from msgspec.structs import replace
 
+from layoutprobe.rewrites.families import differ_by, switched
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.declarations import declarations, declared_in
 from layoutprobe.source.statements import Token, free_words, words
@@ -90,28 +91,20 @@ def _differences(spot: Spot, piece: Node, other: Node) -> Iterator[tuple[float, 
 
 
 def _as_a_whole(spot: Spot, piece: Node, other: Node) -> Iterator[Rewrite]:
-    """All that a name is given whose first or last letter alone is another one, in names of this one's letter:
-    `IN_W = (OUT_W - 1) * STRIDE + S` as `IN_H = (OUT_H - 1) * STRIDE + R` is made."""
+    """All that a name is given whose letter or word alone is another one, in names of this one's letter:
+    `y0 = oy0 * STRIDE - PAD` as `x0 = ox0 * STRIDE - PAD` is made."""
     mine, theirs = spot.assignment(piece), spot.assignment(other)
     if mine is None or theirs is None or mine[0] != theirs[0]:
         return
     tokens = spot.source.tokens
     own, its = tokens[mine[1].last - 1].text, tokens[theirs[1].last - 1].text
-    if (
-        own == its
-        or len(own) != len(its)
-        or len(own) < _SIDES
-        or not (own[:-1] == its[:-1] or own[1:] == its[1:])
-    ):
+    if (apart := differ_by(its, own)) is None:
         return
-    at = -1 if own[:-1] == its[:-1] else 0
     names = {its: own}
-    for i in range(theirs[2].first, theirs[2].last):
-        text = tokens[i].text
-        if tokens[i].kind == "name" and text[at] == its[at]:
-            now = text[:-1] + own[at] if at else own[at] + text[1:]
-            if re.search(rf"\b{now}\b", spot.source.text):
-                names[text] = now
+    for token in tokens[theirs[2].first : theirs[2].last]:
+        now = switched(token.text, *apart) if token.kind == "name" else token.text
+        if now != token.text and re.search(rf"\b{now}\b", spot.source.text):
+            names[token.text] = now
     text = spot.with_words(theirs[2].first, theirs[2].last, names)
     if text != spot.text(mine[2]):
         yield spot.replace(mine[2].first, mine[2].last, text, "twin")

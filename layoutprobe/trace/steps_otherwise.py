@@ -235,7 +235,8 @@ def _made_at(subject: Subject, done: Computed, step: Doubles) -> list[int]:
     """Addresses of the first instructions of one line that compute the numbers of a step, in the order of execution:
     those, and no others, and most of them."""
     wanted = np.unique(step[np.isfinite(step)])
-    halves = np.unique(wanted.astype(np.float16).astype(np.float64))
+    with np.errstate(over="ignore"):  # what is larger than any number of f16 is infinite
+        halves = np.unique(wanted.astype(np.float16).astype(np.float64))
     lines: dict[object, list[int]] = {}
     for pc, values in done.values.items():
         rounded = pc in done.halves

@@ -562,3 +562,55 @@ def test_the_fence_or_barrier_that_orders_workgroups_is_told(tmp_path: Path, lac
         assert told[1] in lacks
         at = LAST[: LAST.index(lacks)].count("\n") + 1
         assert abs(int(told[2]) - at) <= 1, found.what
+
+
+GROUPED = """\
+#include <hip/hip_runtime.h>
+constexpr int group = 4, share = 4;
+extern "C" __global__ void doubled(const float* x, float* y, int n) {
+  const int groups = (n + group - 1) / group;
+  for (int g = threadIdx.x; g < groups; g += 32)
+    for (int j = 0; j < group; ++j) {
+      const int at = g * group + j;
+      if (at < n) y[at] = 2.0f * x[at];
+    }
+}
+"""
+DOUBLED = """\
+[[kernel]]
+name = "doubled"
+source = "doubled.hip"
+arch = ["gfx1151"]
+grid = [1]
+block = [32]
+sizes = [{ N = 3 }, { N = 315 }]
+contract = { kind = "reference", function = "doubled.py:doubled" }
+argument = [
+  { name = "x", role = "in", dtype = "f32", shape = ["N"] },
+  { name = "y", role = "out", dtype = "f32", shape = ["N"] },
+  { name = "n", role = "scalar", dtype = "i32", value = "N" },
+]
+"""
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "says"),
+    [
+        # At the first size the kernel does nothing, and with any change several times as much.
+        ("(n + group - 1) / group", "n / group", "`(n + group - 1)` in place of `n`"),
+        # Two names of the same number: to the compiler they are one change.
+        ("g * group + j", "g + j", "`* group` added|`* share` added"),
+    ],
+)
+def test_what_is_meant_is_told_where_others_hold_too(
+    tmp_path: Path, right: str, wrong: str, says: str
+) -> None:
+    assert GROUPED.count(right) == 1
+    (tmp_path / "doubled.hip").write_text(GROUPED.replace(right, wrong))
+    (tmp_path / "doubled.py").write_text("def doubled(inputs, sizes):\n    return {'y': inputs['x'] * 2.0}\n")
+    (tmp_path / "layoutprobe.toml").write_text(DOUBLED)
+    path = tmp_path / "layoutprobe.toml"
+    (verdict,) = check(path, edits=MANY, checks=FEW, allow_reference=True).verdicts
+    assert not verdict.error, verdict.error
+    what = verdict.findings[0].what
+    assert [one for one in says.split("|") if f"with {one}" not in what] == [], what

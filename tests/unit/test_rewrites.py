@@ -833,6 +833,31 @@ SMALL = (
         "} while",
         "void f(int k, int n) {\n  int turn = 0;\n  do { g(turn ^ 1); k += 4; turn ^= 1; } while (k < n);\n}",
     ),
+    (
+        "oy0 * STRIDE - PAD",
+        "oy0 - PAD",
+        "void f(int oy0, int ox0) { const int y0 = oy0 * STRIDE - PAD, x0 = ox0 * STRIDE - PAD; g(y0, x0); }",
+    ),
+    (
+        "max(max(a.x, a.y), max(a.z, a.w))",
+        "max(max(v.x, v.y), max(v.z, v.w))",
+        "float f(float4 v) { float4 a = abs4(v); return max(max(a.x, a.y), max(a.z, a.w)); }",
+    ),
+    (
+        "(q_heads + kv_heads) *",
+        "2 * q_heads *",
+        "int f(int q_heads, int kv_heads, int dim) { int at = (q_heads + kv_heads) * dim; return at - kv_heads; }",
+    ),
+    (
+        "off() + (is_label ? on() : 0)",
+        "is_label ? on() : off()",
+        "float f(bool is_label) { return off() + (is_label ? on() : 0); }",
+    ),
+    (
+        "affine(x[i], c + i)",
+        "affine(x[i], c)",
+        "void f(float* x, int c) {\n  for (int i = 0; i < 4; ++i) x[i] = affine(x[i], c + i);\n}",
+    ),
 )
 """The same for more kinds of mistakes, each in a function of its own."""
 
