@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from layoutprobe.rewrites.shapes import stands_alone
+from layoutprobe.rewrites.conditions import stands_alone
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.expressions import between
 from layoutprobe.source.tree import Node

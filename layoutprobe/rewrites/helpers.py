@@ -10,8 +10,8 @@ from itertools import permutations
 
 from msgspec.structs import replace
 
+from layoutprobe.rewrites.conditions import stands_alone
 from layoutprobe.rewrites.schemes import index_functions
-from layoutprobe.rewrites.shapes import stands_alone
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.expressions import function_name
 from layoutprobe.source.statements import Source

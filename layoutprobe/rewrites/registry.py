@@ -19,9 +19,11 @@ from layoutprobe.rewrites.asked import asked, first_asked, past
 from layoutprobe.rewrites.barriers import barriers, moved
 from layoutprobe.rewrites.bases import based
 from layoutprobe.rewrites.between_lanes import cleared, counted, overwritten, shifted, striped
+from layoutprobe.rewrites.brackets import brackets
 from layoutprobe.rewrites.called import called, covered, kept, of_templates
 from layoutprobe.rewrites.companions import companions
 from layoutprobe.rewrites.comparisons import bare_sides, comparisons, derived, looser, unsigned
+from layoutprobe.rewrites.conditions import tests
 from layoutprobe.rewrites.details import (
     both,
     bytes_of_lanes,
@@ -74,6 +76,7 @@ from layoutprobe.rewrites.idioms import (
 from layoutprobe.rewrites.instructions import asm
 from layoutprobe.rewrites.kin import operators, ranges, reductions, types, words
 from layoutprobe.rewrites.lanes import lanes, parity
+from layoutprobe.rewrites.less import gone, less, turned
 from layoutprobe.rewrites.loops import shares
 from layoutprobe.rewrites.moves import moves
 from layoutprobe.rewrites.neutral import neutral
@@ -95,10 +98,10 @@ from layoutprobe.rewrites.quantities import (
     weights,
 )
 from layoutprobe.rewrites.renames import exchanges, mixed, names, scalars, whole_alike
+from layoutprobe.rewrites.roundings import rounding
 from layoutprobe.rewrites.runs import gone_on
 from layoutprobe.rewrites.schemes import scheme
 from layoutprobe.rewrites.series import resets, series, siblings
-from layoutprobe.rewrites.shapes import brackets, gone, less, rounding, tests, turned
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.rewrites.tables import tables
 from layoutprobe.rewrites.twins import grown, indices, made_elements, named, subscripts, twins

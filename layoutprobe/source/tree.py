@@ -36,6 +36,8 @@ BINDING = {name: level for level, (name, _) in enumerate(_LEVELS)}
 """Of the nodes that have operators; what is not here binds most."""
 JOINED = ("sum", "product", "shift", "and", "xor", "or")
 """Kinds of nodes that make a number of numbers."""
+COMBINED = (*JOINED, "all", "any")
+"""The same, and conditions that are joined."""
 _BEFORE_UNARY = frozenset(("return", "case", "else", "throw"))
 _BRACKETS = {"[": "index", "{": "braces"}
 TYPES = frozenset(
