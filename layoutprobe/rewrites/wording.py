@@ -48,12 +48,15 @@ def worded(before: str, rewrite: Rewrite) -> Wording:
     dropped = gone if not come else _beside_brackets(gone, come)
     if dropped:
         return Wording(f"without {_quoted(old_source, dropped)}", dropped[0].start)
-    was, now = _with_members(gone), _with_members(come)
-    every = {(a, b) for a, b in zip(was, now, strict=False) if a != b}
-    if len(was) == len(now) > 1 and len(every) == 1:
-        ((one, other),) = every
-        return Wording(f"with `{other}` in place of every `{one}`", offset)
     pairs = {(a.text, b.text) for a, b in zip(gone, come, strict=False) if a.text != b.text}
+    for was, now in (
+        ([t.text for t in gone], [t.text for t in come]),
+        (_with_members(gone), _with_members(come)),
+    ):
+        every = {(a, b) for a, b in zip(was, now, strict=False) if a != b}
+        if len(was) == len(now) > 1 and len(every) == 1:
+            ((one, other),) = every
+            return Wording(f"with `{other}` in place of every `{one}`", offset)
     names = dict.fromkeys(
         a.text for a, b in zip(gone, come, strict=False) if a.text != b.text and a.kind == "name"
     )

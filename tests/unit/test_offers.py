@@ -241,12 +241,15 @@ def test_a_statement_that_is_moved_is_told_as_that(old: str, new: str, says: str
     assert worded(text, Rewrite(start, start + len(old), new, "moved")).says == says
 
 
-def test_a_member_that_is_another_name_everywhere_is_told_once() -> None:
-    old = "e + tile::K <= n; e += tile::K"
-    text, new = f"void f(int e) {{ for (; {old}) e[0] = 1; }}", old.replace("tile::K", "count")
+@pytest.mark.parametrize(
+    ("old", "was", "now"),
+    [("e + tile::K <= n; e += tile::K", "tile::K", "count"), ("max(v.x, max(v.y, v.z))", "v", "a")],
+)
+def test_what_is_another_name_everywhere_is_told_once(old: str, was: str, now: str) -> None:
+    text, new = f"void f(int e) {{ g({old}); }}", re.sub(rf"\b{was}\b", now, old)
     start = text.index(old)
     says = worded(text, Rewrite(start, start + len(old), new, "names")).says
-    assert says == "with `count` in place of every `tile::K`"
+    assert says == f"with `{now}` in place of every `{was}`"
 
 
 HISTOGRAM = """\
