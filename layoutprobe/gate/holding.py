@@ -117,6 +117,8 @@ class Held(Struct, frozen=True):
             or (self.in_loop and self.edit.rewrite.text.lstrip().startswith("+"))
         ):
             return True
+        if self.edit.rewrite.kind in _OF_WAVES:
+            return False
         extents = {value for size in case.sizes for value in size.values() if value > _SMALL}
         brought = Counter(_WHOLE.findall(self.edit.rewrite.text)) - Counter(_WHOLE.findall(self.old))
         return any(int(number) in extents for number in brought)
@@ -256,6 +258,8 @@ def is_padding(head: str, old: str, new: str) -> bool:
 
 _OF_NUMBERS = ("steps", "told")
 """Kinds of changes that bring a number which something else than the source has told."""
+_OF_WAVES = ("distances",)
+"""Kinds of changes that bring a number which a wave has, whatever sizes there are."""
 _SMALL = 4
 """Up to which numbers are what they are in any kernel, as one more and half of it."""
 

@@ -18,10 +18,21 @@ _INFINITE = re.compile(
 )
 
 
+_LEAST_POSITIVE = re.compile(r"_*(?:FLT|HALF|DBL)_MIN_*")
+
+
 def neutral(spot: Spot) -> Iterator[Rewrite]:
-    """`-INFINITY` for `0.f`, where the file has one, and the reverse; and `(n > 0 ? sum / n : 0)` for `sum / n`."""
+    """`-INFINITY` for `0.f`, where the file has one, and the reverse; the least number for the least positive one;
+    and `(n > 0 ? sum / n : 0)` for `sum / n`."""
     tokens, infinite = spot.source.tokens, _infinite(spot.source)
     for i in spot.within:
+        if _LEAST_POSITIVE.fullmatch(tokens[i].text):
+            for nth, text in enumerate(
+                (f"-{tokens[i].text.replace('MIN', 'MAX')}", "-__builtin_inff()", "0.0f")
+            ):
+                yield replace(spot.replace(i, i + 1, text, "neutral"), rank=0.1 * nth)
+        if tokens[i].text == "min" and tokens[i - 1].text == "::" and spot.source.partner.get(i + 1) == i + 2:
+            yield spot.replace(i, i + 1, "lowest", "neutral")
         if tokens[i].kind == "number" and "." in tokens[i].text and _ZERO.fullmatch(tokens[i].text):
             new = spot.replace(i, i + 1, infinite or "-INFINITY", "neutral")
             yield replace(new, rank=0.0 if infinite else 0.5)

@@ -833,6 +833,8 @@ SMALL = (
         "} while",
         "void f(int k, int n) {\n  int turn = 0;\n  do { g(turn ^ 1); k += 4; turn ^= 1; } while (k < n);\n}",
     ),
+    ("-__builtin_inff()", "__FLT_MIN__", "float f(float x) { return fmaxf(x, -__builtin_inff()); }"),
+    ("::lowest()", "::min()", "float f(float x) { return fmaxf(x, limits<float>::lowest()); }"),
     (
         "oy0 * STRIDE - PAD",
         "oy0 - PAD",
