@@ -8,8 +8,8 @@ from itertools import combinations
 from msgspec.structs import replace
 
 from layoutprobe.rewrites.spot import Rewrite, Spot
-from layoutprobe.source.expressions import between, terms
-from layoutprobe.source.statements import Source
+from layoutprobe.source.expressions import between, body_behind, terms
+from layoutprobe.source.statements import Source, words
 
 
 def swap(spot: Spot) -> Iterator[Rewrite]:
@@ -103,6 +103,27 @@ def borrow(spot: Spot) -> Iterator[Rewrite]:
                 yield spot.replace(
                     own[-1][1] - 1, own[-1][1], source.tokens[own[-1][1] - 1].text + more, "borrow"
                 )
+
+
+def called_so(spot: Spot) -> Iterator[Rewrite]:
+    """`k_end` for the second `K` of `load(a, K, K)`, where that function calls it so."""
+    source = spot.source
+    for name, opened in source.calls(spot.within):
+        own = source.parts(opened)
+        for parameters in _parameters_of(spot, name, len(own)):
+            for (a, b), parameter in zip(own, parameters, strict=True):
+                text = source.slice(a, b)
+                if parameter in spot.names and parameter not in words(text):
+                    yield spot.replace(a, b, parameter, "called_so")
+
+
+def _parameters_of(spot: Spot, name: str, count: int) -> Iterator[list[str]]:
+    """What the functions of a name call their parameters, of which each has so many."""
+    for source in spot.others:
+        for other, there in source.calls(range(len(source.tokens))) if count else ():
+            parts = source.parts(there) if other == name else []
+            if len(parts) == count and body_behind(source, there) is not None:
+                yield [source.tokens[last - 1].text for _, last in parts]
 
 
 def _other_calls(

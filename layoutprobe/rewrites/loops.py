@@ -58,7 +58,7 @@ def _head(source: Source, opened: int, closed: int) -> Head | None:
 
 def shares(spot: Spot) -> Iterator[Rewrite]:
     """`for (int e = threadIdx.x; ...; e += WAVES * 64)` for `e = lane` and `e += 64`, as another loop has both; all
-    of the grid for a workgroup's step; a loop for a test that asks once."""
+    of the grid for a workgroup's step; a loop for a test that asks once; a share that ends where the next begins."""
     own = next((one for one in _heads(spot.source) if one.first.start in spot.within), None)
     if own is not None:
         yield from _as_others(spot, own)
@@ -66,6 +66,7 @@ def shares(spot: Spot) -> Iterator[Rewrite]:
     yield from _of_all_workgroups(spot)
     yield from _looped(spot)
     yield from _counted_on(spot)
+    yield from _up_to_the_next(spot)
 
 
 def _as_others(spot: Spot, own: Head) -> Iterator[Rewrite]:
@@ -134,6 +135,27 @@ def _looped(spot: Spot) -> Iterator[Rewrite]:
 
 _DECLARES = re.compile(r"(?:const )?((?:int|unsigned|unsigned int|size_t|uint32_t) )(\w+) = ([^,;]+)")
 _CONSTANTS = 4
+
+
+def _up_to_the_next(spot: Spot) -> Iterator[Rewrite]:
+    """`end = n * (blockIdx.z + 1) / shares` for `first + n / shares`, where `first` is `n * blockIdx.z / shares`."""
+    tokens, text = spot.source.tokens, spot.source.text
+    ends = [
+        node
+        for piece in spot.pieces
+        for node in piece.walk()
+        if node.kind == "sum" and spot.operator(node, 1) == "+" and len(node.parts) == len(("first", "size"))
+    ]
+    for name, value in spot.given if ends else ():
+        divides = value.kind == "product" and "/" in spot.text(value)
+        for one in (one for one in spot.scope.operands if divides and value.first <= one.first < value.last):
+            first, last = tokens[value.first].start, tokens[value.last - 1].end
+            at, to = tokens[one.first].start, tokens[one.last - 1].end
+            following = f"{text[first:at]}({one.text} + 1){text[to:last]}"
+            for node in ends:
+                if spot.text(node.parts[0]) == name and value.last <= node.first:
+                    rank = 0.0 if one.text.startswith("blockIdx") else 0.2
+                    yield replace(spot.replace(node.first, node.last, following, "shares"), rank=rank)
 
 
 def _counted_on(spot: Spot) -> Iterator[Rewrite]:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from layoutprobe.rewrites.accumulators import accumulators
 from layoutprobe.rewrites.additions import around, carried, factors, lacking, steps, terms_more, units
-from layoutprobe.rewrites.arguments import borrow, diagonal, swap
+from layoutprobe.rewrites.arguments import borrow, called_so, diagonal, swap
 from layoutprobe.rewrites.asked import asked, first_asked, past
 from layoutprobe.rewrites.barriers import barriers, moved
 from layoutprobe.rewrites.bases import based
@@ -134,6 +134,7 @@ KINDS: Mapping[str, Kind] = {
     "swap": Kind(swap, 3.4, 0.25),
     "scheme": Kind(scheme, 2.2, 1.0),
     "borrow": Kind(borrow, 3.1, 0.15),
+    "called_so": Kind(called_so, 2.8, 0.1, most=12),
     "exchange": Kind(exchanges, 3.7, 0.4),
     "more": Kind(terms_more, 3.6, 0.4),
     "weights": Kind(weights, 3.4, 0.1, at_once=True),

@@ -833,6 +833,16 @@ SMALL = (
         "} while",
         "void f(int k, int n) {\n  int turn = 0;\n  do { g(turn ^ 1); k += 4; turn ^= 1; } while (k < n);\n}",
     ),
+    (
+        "n * (part + 1) / parts",
+        "first + n / parts",
+        "int f(int n, int part, int parts) { int first = n * part / parts, end = n * (part + 1) / parts; g(first); }",
+    ),
+    (
+        "load(a, K, k_end)",
+        "load(a, K, K)",
+        "void load(int a, int K, int k_end) { a += k_end; }\nvoid f(int a, int k_end) { load(a, K, k_end); }",
+    ),
     ("-__builtin_inff()", "__FLT_MIN__", "float f(float x) { return fmaxf(x, -__builtin_inff()); }"),
     ("::lowest()", "::min()", "float f(float x) { return fmaxf(x, limits<float>::lowest()); }"),
     (
