@@ -236,6 +236,7 @@ def limits(spot: Spot) -> Iterator[Rewrite]:
     uses = Counter(one.text for one in spot.scope.operands)
     few = [name for name, one in spot.names.items() if one.sort == "integer" and name in spot.scope.unused]
     few += [name for name in texts if uses[name] == 1]
+    few += [name for name, one in spot.names.items() if one.sort == "integer" and _AN_END.search(name)]
     for node in own:
         left, right = node.parts
         plain = right.kind == "leaf" and not right.parts
@@ -250,6 +251,10 @@ def limits(spot: Spot) -> Iterator[Rewrite]:
         if spot.text(one.parts[1]) == spot.text(other.parts[1]):
             text = f"{spot.text(one.parts[0])} <= {spot.text(other.parts[0])}"
             yield replace(spot.replace(one.first, one.last, text, "limits"), rank=0.3)
+
+
+_AN_END = re.compile(r"(?:end|last|limit|bound|stop)_?$", re.I)
+"""What a bound may be called: `row < item.row_end` for `row < offs[experts]`."""
 
 
 def _compares(spot: Spot, node: Node) -> bool:

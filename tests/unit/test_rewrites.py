@@ -843,6 +843,11 @@ SMALL = (
         "load(a, K, K)",
         "void load(int a, int K, int k_end) { a += k_end; }\nvoid f(int a, int k_end) { load(a, K, k_end); }",
     ),
+    (
+        "row >= end",
+        "row >= offs[n]",
+        "void f(const int* offs, float* y, int n, int row, int end) { if (row >= end) return; y[row] = 1; g(end); }",
+    ),
     ("-__builtin_inff()", "__FLT_MIN__", "float f(float x) { return fmaxf(x, -__builtin_inff()); }"),
     ("::lowest()", "::min()", "float f(float x) { return fmaxf(x, limits<float>::lowest()); }"),
     (
