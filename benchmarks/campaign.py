@@ -87,8 +87,37 @@ def document(faults: Sequence[Fault], verdicts: Sequence[KernelVerdict]) -> str:
         parts += [_row(fault, verdict) for fault, verdict in listed]
     parts.append("\n## Not found\n\n| fault | class | why |\n|---|---|---|\n")
     parts += [f"| {_cell(f.name)} | {f.kind} | {_cell(f.unseen)} |\n" for f in faults if f.unseen]
-    parts.append("\n" + TRIALS.read_text())
+    trials = TRIALS.read_text()
+    parts += ["\n## What strangers wrote, all together\n\n", *_of_strangers(trials), "\n", trials]
     return "".join(parts)
+
+
+_JUDGED = ("cause and line", "in part", "values only", "misleads", "green")
+"""How the last cell of a stranger's kernel begins; else it was undecided, or came to no end."""
+
+
+def _of_strangers(trials: str) -> Iterator[str]:
+    """How many of the wrong kernels of each section are led by what."""
+    yield "Wrong kernels, each as it was judged before anything was mended for it. The sections follow.\n\n"
+    yield f"| section | {' | '.join(_JUDGED)} | else |\n|---|{'---|' * (len(_JUDGED) + 1)}\n"
+    total = Counter[str]()
+    for section in trials.split("## ")[1:]:
+        title, *lines = section.split("\n")
+        rows = [line.strip("| ").split(" | ") for line in lines if line.startswith("| ")]
+        ends = [row[-1] for row in rows if len(row) > len(("right or wrong", "kernels", "red"))]
+        led = [end for end in ends if end not in _HEADS and not end.isdecimal()]
+        found = Counter(next((one for one in _JUDGED if end.startswith(one)), "else") for end in led)
+        total += found
+        yield _counted(title, found)
+    yield _counted("all", total)
+
+
+_HEADS = ("is it", "undecided", "crash, or no end", "no end", "did not end or compile", "")
+"""Last cells of the heads of tables."""
+
+
+def _counted(title: str, found: Counter[str]) -> str:
+    return f"| {title} | {' | '.join(str(found[one]) for one in (*_JUDGED, 'else'))} |\n"
 
 
 def _by_class(faults: Sequence[Fault]) -> Iterator[str]:
