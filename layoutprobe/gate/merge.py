@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -12,6 +12,7 @@ from layoutprobe.place import Place, Size, in_words
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult, Status
 from layoutprobe.solver.diagnose import UNEXPLAINED
+from layoutprobe.trace.unusual import WHERE
 
 ORDER: tuple[Status, ...] = ("finding", "undecided", "holds", "skipped")
 """Which status of several sizes counts: the first that occurs."""
@@ -30,7 +31,8 @@ def merge(results: Sequence[Sized]) -> CheckResult:
     by_size = {in_words(size): result.metrics for size, result in results if size}
     if len(results) == 1:
         size, only = results[0]
-        return replace(only, findings=tuple(_placed(f, [size]) for f in only.findings), by_size=by_size)
+        placed = tuple(_placed(f, [size]) for f in only.findings)
+        return replace(only, findings=placed, by_size=by_size, reserved=_reserved([only]))
     first = results[0][1]
     reason, at_last = _reasons(results)
     return CheckResult(
@@ -42,7 +44,7 @@ def merge(results: Sequence[Sized]) -> CheckResult:
         _metrics(results),
         at_last,
         by_size,
-        reserved=tuple(dict.fromkeys(says for _, result in results for says in result.reserved)),
+        reserved=_reserved(result for _, result in results),
     )
 
 
@@ -192,3 +194,12 @@ def _metrics(results: Sequence[Sized]) -> dict[str, object]:
 
 def _figure(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _reserved(results: Iterable[CheckResult]) -> tuple[str, ...]:
+    """What is reserved at any size, each once; of an output one sentence for all inputs where something is so."""
+    found = dict[str, list[str]]()
+    for says in dict.fromkeys(says for result in results for says in result.reserved):
+        what, where, when = says.partition(WHERE)
+        found.setdefault(what + where, []).append(when)
+    return tuple(what + f", or{WHERE}".join(when) for what, when in found.items())

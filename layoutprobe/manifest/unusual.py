@@ -24,6 +24,8 @@ _NEAR_EPSILON = 2.0**-10
 _HALVES, _CODES = 8, 7
 _WIDE = 16
 """Bits of floats that hold such numbers without much rounding."""
+_BF16, _F16 = 8, 11
+"""Bits of a number of these, with the one that is not written."""
 _SMALL = 8
 """Bits of floats that kernels may take apart by themselves."""
 _REACH = 1e6
@@ -42,6 +44,9 @@ class Unusual(Struct, frozen=True):
         whole: they tell something of outputs that are integers alone.
         hunted: they are tried where somebody hunts for trouble, or the manifest says that the kernel bears them.
         scaled: all inputs are scaled together, where there are several: outputs that become as small tell nothing.
+        foreign: elements of outputs that do not depend on what is unusual are judged; all, where the manifest says
+            that the kernel bears such inputs.
+        share: of the elements of an output at least so many are others, or nothing is said.
     """
 
     says: str
@@ -50,6 +55,8 @@ class Unusual(Struct, frozen=True):
     whole: bool = False
     hunted: bool = False
     scaled: bool = False
+    foreign: bool = False
+    share: float = 0.0
 
 
 def _shifted(by: int, spread: int = _SPREAD) -> Callable[[Values, BoundBuffer, bool], Values]:
@@ -89,6 +96,10 @@ def _times(narrow: float, wide: float) -> Callable[[Values, BoundBuffer, bool], 
     return fill
 
 
+def _vast(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
+    return _HUGE(usual, buffer, _is_wide(buffer))
+
+
 def _faint(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
     return usual * _NEAR_EPSILON if _is_wide(buffer) else usual
 
@@ -116,6 +127,40 @@ def _holding(value: float) -> Callable[[Values, BoundBuffer, bool], Values]:
     return fill
 
 
+def _zeros(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
+    """Every other element is a zero, of one sign or the other by turns that no row has like the one before."""
+    if not mine:
+        return usual
+    flat = np.array(usual, np.float64).reshape(-1)
+    at, row = np.arange(len(flat)), np.arange(len(flat)) // usual.shape[-1]
+    rest = np.where(row % 2 == 0, flat, -np.abs(flat))  # of some rows a zero is the largest number
+    return np.where(at % 2 == 0, np.where(at // 2 % 3 == 1, 0.0, -0.0), rest).reshape(usual.shape)
+
+
+def _ties(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
+    """Half-way between two numbers of bf16 in every other element, of f16 in the others."""
+    if not mine:
+        return usual
+    parts, power = np.frexp(np.asarray(usual, np.float64))
+    bits = np.where(np.arange(parts.size).reshape(parts.shape) % 2 == 0, _BF16, _F16)
+    return np.ldexp(np.trunc(np.ldexp(parts, bits)) + np.copysign(0.5, parts), power - bits)
+
+
+def _extreme(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
+    """Rows of the largest number and of the smallest one by turns, and all other codes as large as they can be: sums
+    of their products go as far as they can."""
+    kind = buffer.element
+    if kind.is_float or kind.bits > _SMALL:
+        return usual
+    most, least = np.iinfo(kind.storage).max, np.iinfo(kind.storage).min
+    row = np.arange(usual.size).reshape(usual.shape) // usual.shape[-1] % 2 == 0
+    return np.where(row | (not mine), most, least)
+
+
+def _is_code(buffer: BoundBuffer) -> bool:
+    return not buffer.element.is_float and buffer.element.bits <= _SMALL
+
+
 def _is_wide(buffer: BoundBuffer) -> bool:
     return buffer.element.is_float and buffer.element.bits >= _WIDE and len(buffer.shape) > 1
 
@@ -125,8 +170,7 @@ def _is_precise(buffer: BoundBuffer) -> bool:
 
 
 def _saturates(buffer: BoundBuffer) -> bool:
-    kind = buffer.element
-    return kind.largest < _REACH if kind.is_float else kind.bits <= _SMALL
+    return _is_code(buffer) or (buffer.element.is_float and buffer.element.largest < _REACH)
 
 
 def _is_small(buffer: BoundBuffer) -> bool:
@@ -134,6 +178,7 @@ def _is_small(buffer: BoundBuffer) -> bool:
     return kind.is_float and kind.bits <= _SMALL and kind.precision > 1
 
 
+_HUGE = _times(2.0**10, 2.0**40)
 UNUSUAL = {
     "low": Unusual(f"{{name}} is about -{_SHIFT}", _shifted(-_SHIFT), _is_wide),
     "high": Unusual(f"{{name}} is about {_SHIFT}", _shifted(_SHIFT), _is_wide),
@@ -143,11 +188,19 @@ UNUSUAL = {
     "subnormal": Unusual("{name} is subnormal", _subnormal, _is_small),
     "blank": Unusual("rows of the inputs are zero", _blank),
     "halves": Unusual("values tie, or lie half-way between two integers", _halves, whole=True),
-    "tiny": Unusual("{name} is tiny", _times(2.0**-14, 2.0**-40), _is_wide, hunted=True),
-    "huge": Unusual("{name} is huge", _times(2.0**10, 2.0**40), _is_wide, hunted=True),
+    "zeros": Unusual("{name} has zeros of both signs", _zeros, _is_wide, whole=True),
+    "ties": Unusual(
+        "{name} is half-way between two numbers of 16 bits", _ties, _is_precise, whole=True, share=0.05
+    ),
+    "extreme": Unusual(
+        "all codes are as large as their types hold, those of {name} of both signs", _extreme, _is_code
+    ),
+    "tiny": Unusual("{name} is tiny", _times(2.0**-14, 2.0**-40), _is_wide),
+    "huge": Unusual("{name} is huge", _HUGE, _is_wide),
+    "vast": Unusual("all inputs are huge", _vast, scaled=True),
+    "infinite": Unusual("{name} is -infinity here and there", _holding(-np.inf), _is_wide, foreign=True),
+    "nan": Unusual("{name} is NaN here and there", _holding(np.nan), _is_wide, foreign=True),
     "saturated": Unusual("{name} is as large as its type holds", _saturated, _saturates, hunted=True),
-    "infinite": Unusual("{name} is -infinity here and there", _holding(-np.inf), _is_wide, hunted=True),
-    "nan": Unusual("{name} is NaN here and there", _holding(np.nan), _is_wide, hunted=True),
 }
 """Kinds of inputs by the word that they begin with; the name of an input follows."""
 

@@ -8,7 +8,7 @@ that waves went: arithmetic in 16 bits that takes what was rounded before accumu
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cache
 
 from msgspec import Struct
@@ -23,6 +23,8 @@ _NARROW = re.compile(r"\w*_(?:add|sub|subrev|mul|fma|fmac|mac|mad|dot2|mix|mixlo
 _CONVERSION = re.compile(r"v_cvt_(?:pk_|pkrtz_|pk_rtz_|scalef32_pk_|sr_)?(b?f16)_f32(?:_\w+)?")
 _THROUGH_F32 = re.compile(r"v_cvt_(?:f32_f64|f64_f32)(?:_\w+)?")
 _TAKES_ITS_RESULT = re.compile(r"v_(?:pk_)?(?:fmac|mac|dot2c)_")
+_COMPUTES = re.compile(r"v_(?!pack_|mov_|cndmask_)\w*_(?:b?f16|f32|f64)(?:_\w+)?$")
+"""Instructions that do more with a float than to move it."""
 _LDS = -1
 """Stands for all of LDS among the registers that hold rounded values."""
 
@@ -35,7 +37,8 @@ class Arithmetic(Struct, frozen=True):
 
     Attributes:
         sums: float and integer types in which it adds up: results of matrix instructions, and 16-bit floats.
-        once: 16-bit floats to which it rounds, and does not add up.
+        once: 16-bit floats to which it rounds, and does not add up; not where results alone are rounded, once, as the
+            output's type explains that.
         single: something is computed in f32: of an output in f64 that is not said by itself.
     """
 
@@ -76,19 +79,25 @@ def arithmetic(ran: Coverage) -> Arithmetic:
     """The types of what ran."""
     sums: set[str] = set()
     once: set[str] = set()
-    held = _held(ran)
+    held, converted = _held(ran, _narrow), _held(ran, _rounds)
+    further = False
     for pc in ran.blocks:
-        now = held.get(pc, frozenset[int]())
+        now, rounded = held.get(pc, frozenset[int]()), converted.get(pc, frozenset[int]())
         for inst in ran.flow.blocks[pc]:
             form = matrix_form(inst) if Kind.MATRIX in inst.kind else None
+            found = _narrow(inst.name)
             if form is not None:
                 sums.add(form.result)
-            elif found := _narrow(inst.name):
+                further |= _takes(inst, now)
+            elif found:
                 again = Kind.ATOMIC in inst.kind or _takes(inst, now)
                 (sums if again else once).add(found)
-            now = _after(inst, now)
+                further |= _takes(inst, rounded)
+            else:
+                further |= _COMPUTES.match(inst.name) is not None and _takes(inst, now)
+            now, rounded = _after(inst, now, _narrow), _after(inst, rounded, _rounds)
     single = _computes_in("f32", (inst.name for inst in ran.insts))
-    return Arithmetic(tuple(sorted(sums)), tuple(sorted(once - sums)), single)
+    return Arithmetic(tuple(sorted(sums)), tuple(sorted(once - sums)) if further else (), single)
 
 
 @cache
@@ -98,8 +107,15 @@ def _narrow(name: str) -> str:
     return found[1] if found else ""
 
 
-def _held(ran: Coverage) -> dict[int, Rounded]:
-    """What each block finds when it begins, by any of the ways that led there."""
+@cache
+def _rounds(name: str) -> str:
+    """The 16-bit type that an instruction of this name rounds to, by arithmetic or by conversion; "" for none."""
+    found = _CONVERSION.fullmatch(name)
+    return found[1] if found else _narrow(name)
+
+
+def _held(ran: Coverage, rounds: Callable[[str], str]) -> dict[int, Rounded]:
+    """What each block finds when it begins, by any of the ways that led there. `rounds`: see `_after`."""
     ways: dict[int, list[int]] = {}
     for begin, end in ran.edges:
         if begin != START:
@@ -110,7 +126,7 @@ def _held(ran: Coverage) -> dict[int, Rounded]:
         pc = pending.pop()
         now = held[pc]
         for inst in ran.flow.blocks[pc]:
-            now = _after(inst, now)
+            now = _after(inst, now, rounds)
         for end in ways.get(pc, ()):
             if end in held and not now <= held[end]:
                 held[end] |= now
@@ -118,9 +134,9 @@ def _held(ran: Coverage) -> dict[int, Rounded]:
     return held
 
 
-def _after(inst: Inst, now: Rounded) -> Rounded:
-    """What holds rounded values behind an instruction."""
-    if not now and not _narrow(inst.name):
+def _after(inst: Inst, now: Rounded, rounds: Callable[[str], str]) -> Rounded:
+    """What holds rounded values behind an instruction. `rounds`: says of a name which type it rounds to."""
+    if not now and not rounds(inst.name):
         return now
     if inst.encoding == "DS" and not inst.dst:
         return now | {_LDS} if _reads(inst.src, now) else now
@@ -128,7 +144,7 @@ def _after(inst: Inst, now: Rounded) -> Rounded:
     written = {register for operand in to for register in operand.registers()}
     if not written:
         return now
-    if _narrow(inst.name) or (_takes(inst, now) and Kind.MATRIX not in inst.kind):
+    if rounds(inst.name) or (_takes(inst, now) and Kind.MATRIX not in inst.kind):
         return now | written
     whole = "d16" not in inst.name and all(operand.bits >= 32 for operand in to)
     return now - written if whole else now  # one half keeps what it held

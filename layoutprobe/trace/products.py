@@ -19,7 +19,7 @@ from layoutprobe.trace.executed import computed_in, executed, read_types, tile_o
 from layoutprobe.trace.gemm_faults import TILE, Factored, Product
 from layoutprobe.trace.narrow import Arithmetic
 from layoutprobe.trace.orders import in_other_orders
-from layoutprobe.trace.rounding import is_exact, is_narrower, judgeable, tolerated, widened
+from layoutprobe.trace.rounding import added_up, is_exact, is_narrower, judgeable, tolerated, widened
 from layoutprobe.trace.subject import Recorded, RunSpec, Subject
 
 FACTORS = ((0.0, 1.0), (-1.5, 0.0), (3e-6, -0.7))
@@ -114,6 +114,8 @@ def product_beside(subject: Subject, contract: Gemm, recorded: Recorded) -> Comp
     kinds = dict.fromkeys((*computed.sums, *computed.once, *(("f32",) if computed.single else ())))
     says = "" if given.given else widened(kinds, contract.d, dtype)
     own = bound_in(_without_narrower(computed, dtype)) if says else None
+    if not given.given and not says and (says := added_up(computed.sums, contract.d, dtype)):
+        own = bound_in(replace(computed, sums=tuple(kind for kind in computed.sums if kind != dtype)))
     if recorded.spec.inputs == "scaled" or unusual_of(
         recorded.spec.inputs
     ):  # where a sum may overflow on the way, anything may come out

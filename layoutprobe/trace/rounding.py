@@ -35,6 +35,16 @@ def widened(kinds: Iterable[str], name: str, dtype: str) -> str:
     return f"{says}, unless the manifest gives one (`tolerance`)"
 
 
+def added_up(kinds: Iterable[str], name: str, dtype: str) -> str:
+    """That an output is judged by the tolerance of sums in its own few bits, in words; else ""."""
+    if element_type(dtype).is_float and half_ulp(dtype) > _F32 and dtype in kinds:
+        return (
+            f"{name} is added up in {dtype}: the tolerance is that of such sums, and not of one rounding to {dtype}, "
+            "unless the manifest gives one (`tolerance`)"
+        )
+    return ""
+
+
 def is_narrower(kind: str, dtype: str) -> bool:
     """Whether what is rounded to a type on its way is off by more than the output's own rounding."""
     return half_ulp(kind) > (half_ulp(dtype) or _F32)

@@ -200,6 +200,19 @@ def test_a_result_that_is_rounded_once_is_no_sum_in_f16(tmp_path: Path) -> None:
     assert [(f.rule.id, "bias is missing" in f.what) for f in missing.findings] == [(EPILOGUE, True)]
 
 
+GELU = """0.5f * x * (1.0f + erff(x * 0.70710678f))"""
+BY_TANH = """0.5f * x * (1.0f + tanhf(0.79788456f * (x + 0.044715f * x * x * x)))"""
+
+
+@pytest.mark.parametrize("form", [GELU, BY_TANH], ids=["erf", "tanh"])
+def test_another_form_of_gelu_is_seen_through_one_rounding_to_f16(tmp_path: Path, form: str) -> None:
+    """Nothing behind the rounding computes with its result, which is as good as the output's type."""
+    mixed = edited(SOURCE, (*MIXED[:2], ("= (_Float16)x;", f"= (_Float16)({form});")))
+    found = verdict(tmp_path, mixed, 'kind = "gemm", activation = "gelu"', "{ M = 32, N = 16, K = 16 }")
+    says = "the activation is gelu_tanh in place of gelu"
+    assert [says in one.what for one in found.findings] == ([] if form == GELU else [True])
+
+
 def test_an_epilogue_is_followed_slot_by_slot(tmp_path: Path) -> None:
     """Where the contract states the epilogue, both checks of the way decide: nothing is left open."""
     found = verdict(tmp_path, SOURCE, GEMM)

@@ -375,6 +375,16 @@ def test_a_headline_says_that_the_tolerance_is_that_of_narrow_sums(tmp_path: Pat
         "(`tolerance`)"
     ]
     assert not reservations(Tolerance(0.1, 0.01))
+    manifest = tmp_path / "layoutprobe.toml"
+    source.write_text(edited(source.read_text(), (("float* C", "_Float16* C"),)))
+    manifest.write_text(
+        manifest.read_text().replace('"C", role = "out", dtype = "f32"', '"C", role = "out", dtype = "f16"')
+    )
+    (said,) = reservations()
+    assert said.startswith(
+        "C is added up in f16: the tolerance is that of such sums, and not of one rounding"
+    )
+    assert not reservations(Tolerance(0.1, 0.01))
 
 
 def test_zeros_are_not_blamed_on_a_beta_that_there_is_not() -> None:

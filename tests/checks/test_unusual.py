@@ -138,6 +138,62 @@ DOUBLED = Style(
     _ROWS.format(x="f32", y="f32", more=""),
     'def layer(inputs, sizes):\n    return {"y": 2 * inputs["x"]}\n',
 )
+_EACH = """extern "C" __global__ void layer(const float* x, {y}* y, int N) {{
+  for (int i = threadIdx.x; i < N; i += 32) {{
+    const float v = x[blockIdx.x * N + i];
+    y[blockIdx.x * N + i] = {value};
+  }}
+}}
+"""
+SIGNS = Style(
+    HEAD + _EACH.format(y="int", value="v < 0"),
+    _ROWS.format(x="f32", y="i32", more=""),
+    'def layer(inputs, sizes):\n    return {"y": (inputs["x"] < 0).astype("int32")}\n',
+)
+ROUNDED = Style(
+    HEAD
+    + "static __device__ unsigned short bits(float v) {\n"
+    + "  const unsigned u = __float_as_uint(v), half = 0x7fffu + (u >> 16 & 1u);\n  return (u + half) >> 16;\n}\n"
+    + _EACH.format(y="unsigned short", value="bits(v)"),
+    _ROWS.format(x="f32", y="u16", more=""),
+    """
+import numpy as np
+def layer(inputs, sizes):
+    u = inputs["x"].astype(np.float32).view(np.uint32).astype(np.uint64)
+    return {"y": ((u + 0x7FFF + (u >> 16 & 1)) >> 16).astype(np.uint16)}
+""",
+)
+CURVED = Style(
+    HEAD + _EACH.format(y="float", value="tanhf(v)"),
+    _ROWS.format(x="f32", y="f32", more=""),
+    'import numpy as np\ndef layer(inputs, sizes):\n    return {"y": np.tanh(inputs["x"])}\n',
+)
+_TWO = '\n  {{ name = "r", role = "in", dtype = "{r}", shape = ["M", "N"] }},'
+PRODUCTS = Style(
+    HEAD
+    + """extern "C" __global__ void layer(const float* x, float* y, const float* r, int N) {
+  for (int i = threadIdx.x; i < N; i += 32) y[blockIdx.x * N + i] = x[blockIdx.x * N + i] * r[blockIdx.x * N + i];
+}
+""",
+    _ROWS.format(x="f32", y="f32", more=_TWO.format(r="f32")),
+    'def layer(inputs, sizes):\n    return {"y": inputs["x"] * inputs["r"]}\n',
+)
+CODES = Style(
+    HEAD
+    + """extern "C" __global__ void layer(const signed char* x, signed char* y, const signed char* r, int N) {
+  int sum = 0;
+  for (int i = 0; i < N; ++i) sum += x[blockIdx.x * N + i] * r[blockIdx.x * N + i];
+  for (int i = threadIdx.x; i < N; i += 32) y[blockIdx.x * N + i] = max(-128, min(127, sum >> 11));
+}
+""",
+    _ROWS.format(x="i8", y="i8", more=_TWO.format(r="i8")),
+    """
+import numpy as np
+def layer(inputs, sizes):
+    sums = (inputs["x"].astype(int) * inputs["r"].astype(int)).sum(1, keepdims=True)
+    return {"y": np.clip(sums >> 11, -128, 127) + 0 * inputs["x"].astype(int)}
+""",
+)
 CASES = {
     "doubled": (DOUBLED, (), None),
     "an index of 16 bits": (
@@ -158,7 +214,7 @@ CASES = {
     "an epsilon outside of the root": (
         LAYER_NORM,
         (("rsqrtf(square / N + 1e-5f)", "1 / (sqrtf(square / N) + 1e-5f)"),),
-        "y is far off where x is about 0.001",
+        "y is far off where x is about 0.001, or where x is tiny",
     ),
     "ties away from zero": (
         NORMED,
@@ -177,6 +233,48 @@ CASES = {
         ADDED,
         (("rsqrtf(squares / N + 1e-5f)", "1 / (sqrtf(squares / N) + 1e-5f)"),),
         "y is far off where all inputs are about 0.001",
+    ),
+    "signs": (SIGNS, (), None),
+    "a zero that is less than zero": (
+        SIGNS,
+        (("v < 0", "__float_as_uint(v) >> 31"),),
+        "y is another one where values tie, or lie half-way between two integers, or where x has zeros of both signs",
+    ),
+    "rounded to 16 bits": (ROUNDED, (), None),
+    "ties are rounded up": (
+        ROUNDED,
+        (("0x7fffu + (u >> 16 & 1u)", "0x8000u"),),
+        "y is another one where x is half-way between two numbers of 16 bits",
+    ),
+    "curved": (CURVED, (), None),
+    "infinity by infinity": (
+        CURVED,
+        (("tanhf(v)", "(__expf(2 * v) - 1) / (__expf(2 * v) + 1)"),),
+        "y is far off where x is about 256, or where x is about 8192, give or take 1, or where x is tiny, or "
+        "where x is huge",
+    ),
+    "products": (PRODUCTS, (), None),
+    "a bound that usual products never reach": (
+        PRODUCTS,
+        (
+            (
+                "= x[blockIdx.x * N + i] * r[blockIdx.x * N + i]",
+                "= fminf(x[blockIdx.x * N + i] * r[blockIdx.x * N + i], 1e20f)",
+            ),
+        ),
+        "y is far off where all inputs are huge",
+    ),
+    "zero times another row": (
+        PRODUCTS,
+        (("* r[blockIdx.x * N + i];", "* r[blockIdx.x * N + i] + 0.0f * x[N + i];"),),
+        "y is far off where x is -infinity here and there, or where x is NaN here and there",
+    ),
+    "codes": (CODES, (), None),
+    "a bound that is one too high": (
+        CODES,
+        (("min(127,", "min(128,"),),
+        "y is far off where all codes are as large as their types hold, those of x of both signs, or where all codes "
+        "are as large as their types hold, those of r of both signs",
     ),
     "counted": (COUNTED, (), None),
     "never reset": (
