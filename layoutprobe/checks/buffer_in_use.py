@@ -20,6 +20,10 @@ IN_USE = Rule(
 )
 
 
+OTHER_IDLE = ", and the other one lies idle: the number of the buffer is wrong"
+"""What is said of it, unless a barrier ends the race: then the number may be right."""
+
+
 def in_use(
     subject: Subject, store: Touch, load: Touch, clashes: Sequence[Clash], names: Sequence[str]
 ) -> Finding:
@@ -27,8 +31,7 @@ def in_use(
     place = replace(where(subject, store.inst, store.who), lds_byte=clashes[0].byte)
     return Finding(
         IN_USE,
-        f"wave {store.who.wave} fills the buffer that another wave reads (wave {load.who.wave}), and the other one "
-        "lies idle: the number of the buffer is wrong",
+        f"wave {store.who.wave} fills the buffer that another wave reads (wave {load.who.wave}){OTHER_IDLE}",
         in_caller(subject, place),
         expected="a store to the buffer that nobody reads in this pass",
         observed=f"{site(subject, store.inst)} overwrites what another wave reads by {site(subject, load.inst)}: "

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.checks import numerics
 from layoutprobe.checks.base import diagnosed
+from layoutprobe.checks.buffer_in_use import OTHER_IDLE
 from layoutprobe.errors import ProbeError
 from layoutprobe.gate.causes import linked
 from layoutprobe.gate.counterfactual import mended_by
@@ -29,6 +30,7 @@ from layoutprobe.observe.happens_before import is_of_card
 from layoutprobe.place import Place
 from layoutprobe.report.finding import Finding, Related, Role
 from layoutprobe.report.gate import CheckResult
+from layoutprobe.rewrites.barriers import BARRIER
 from layoutprobe.trace.subject import RunStoppedError, UndecidedError
 from layoutprobe.trace.value_causes import CHANGED, MISPLACED, ROUNDED
 
@@ -227,7 +229,8 @@ def _with_barrier(found: Finding, barriers: Sequence[Mended]) -> Finding:
     """A race that says which barrier ends it, and others that do."""
     barrier, *others = barriers
     more = f" (or: {'; or: '.join(one.says for one in others)})" if others else ""
-    what = f"{found.what}; {barrier.says} at {barrier.place.line} all is right{more}"
+    said = found.what.replace(OTHER_IDLE, "") if barrier.says.endswith(_ADDED) else found.what
+    what = f"{said}; {barrier.says} at {barrier.place.line} all is right{more}"
     return replace(
         found, what=what, related=(*found.related, Related("mended at", barrier.place)), mended=True
     )
@@ -237,6 +240,8 @@ def _noted(still: Sequence[Finding], why: str) -> dict[int, Finding]:
     return {id(root): replace(root, hint=f"{root.hint}; {why}") for root in still}
 
 
+_ADDED = f"`{BARRIER}` added"
+"""How a change is told that adds a barrier."""
 _SHOWN = 3
 """Changes of the source that are named."""
 _OF_VALUES = (numerics.NAME, "operand-provenance", "epilogue", "swizzle", "lds-safety", "memory")

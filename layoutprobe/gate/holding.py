@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import combinations
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,6 +18,7 @@ from layoutprobe.place import SourceLine
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import Unlisted
 from layoutprobe.rewrites.known import parameters
+from layoutprobe.rewrites.spot import Rewrite
 from layoutprobe.source.declarations import declared_in
 from layoutprobe.source.expressions import body_behind, function_around, function_name
 from layoutprobe.source.reach import parameters_of_templates
@@ -40,6 +42,9 @@ class Held(Struct, frozen=True):
         one_more: it has a number more than what it replaces, where a name may be meant.
         uneven: a constant of the source is no power of two with it, and was one: a tile may fit so by chance.
         neutral: a number comes that has no effect where it stands, as in `n / 1`.
+        of_extents: it adds one extent to another, `M + N`, which nothing else in the source does: what is done beyond
+            the edge has no effect, and any larger number may hold.
+        narrower: it has a float of 16 bits where there was none, and is judged by a wider tolerance for that.
         old: what it replaces.
         work: instructions that all waves execute with it, together.
         longest: those of the wave that executes most.
@@ -58,6 +63,8 @@ class Held(Struct, frozen=True):
     one_more: bool = False
     uneven: bool = False
     neutral: bool = False
+    of_extents: bool = False
+    narrower: bool = False
     old: str = ""
     work: int = 0
     longest: int = 0
@@ -79,7 +86,7 @@ class Held(Struct, frozen=True):
         """Nothing goes wrong at other sizes, or nothing but what a right kernel may have: it bears no larger size.
         What mends values by chance goes wrong in values there, or as it did; elements that are never stored are those
         of a size for which there is no more room."""
-        if self.uneven:  # nobody means it
+        if self.uneven or self.of_extents:  # nobody means it
             return False
         kinds = {numerics.NAME, *(found.check for found in findings)}
         known = {found.rule.id for found in findings}
@@ -104,9 +111,9 @@ class Held(Struct, frozen=True):
 
     def is_doubtful(self, case: KernelCase) -> bool:
         """Whether it brings a number that is an extent at some size, and may hold for it alone; makes a wave or other
-        code do what others should, or an uneven tile; has a loop go further, as more passes may do what is left out;
-        leaves a parameter unread; or takes a swizzle or a padding away from one side, where the other one lacks it,
-        or changes it for both."""
+        code do what others should, an uneven tile, or a float of 16 bits; has a loop go further, as more passes may
+        do what is left out; leaves a parameter unread; or takes a swizzle or a padding away from one side, where the
+        other one lacks it, or changes it for both."""
         if (
             self.longer
             or self.idle is not None
@@ -114,6 +121,7 @@ class Held(Struct, frozen=True):
             or self.of_both
             or self.unread
             or self.uneven
+            or self.narrower
             or (self.in_loop and self.edit.rewrite.text.lstrip().startswith("+"))
         ):
             return True
@@ -157,8 +165,40 @@ def of_text(edit: SourceEdit, text: str) -> Held:
         one_more=one_more,
         uneven=_CONSTANT.match(head) is not None and _is_even(old) and not _is_even(new),
         neutral=_NEUTRAL.search(line + new) is not None,
+        of_extents=_adds_extents(text, edit.rewrite),
+        narrower=_NARROW.search(new) is not None and _NARROW.search(old) is None,
         old=old,
     )
+
+
+def _adds_extents(text: str, rewrite: Rewrite) -> bool:
+    """Whether a change makes a sum of two extents that the text has nowhere."""
+    near = slice(max(rewrite.start - _HEAD, 0), rewrite.end + _HEAD)
+    changed = text[near.start : rewrite.start] + rewrite.text + text[rewrite.end : near.stop]
+    return bool(_sums_of_extents(changed) - _sums_of_extents(text[near]) - _sums_of_extents(text))
+
+
+def _sums_of_extents(text: str) -> set[frozenset[str]]:
+    """Pairs of extents that are terms of one sum, and no factors."""
+    found = set[frozenset[str]]()
+    pieces = _PARTED.split(text)
+    for nth in range(0, len(pieces), 2):
+        terms = [term.strip() for term in re.split(r"[+-]", pieces[nth].replace("->", "."))]
+        before, behind = pieces[nth - 1 : nth] or [""], pieces[nth + 1 : nth + 2] or [""]
+        terms = terms[before[0] in _FACTORS :][: -1 if behind[0] in (*_FACTORS, "(", "[") else None]
+        named = {term for term in terms if _EXTENT.fullmatch(term)}
+        found.update(map(frozenset, combinations(sorted(named), 2)))
+    return found
+
+
+_PARTED = re.compile(r"([^\w\s.+\->]|(?<!-)>)")
+_FACTORS = ("*", "/", "%")
+_EXTENT = re.compile(r"(?:\w+\.)?[A-Zmnk]")
+"""As extents of matrices and tensors are written: `p.m`, `N`."""
+
+
+_NARROW = re.compile(r"\b(?:_Float16|__?half|half|__bf16|_*(?:hip_)?bfloat16|f16|bf16)\b")
+"""Floats of 16 bits, as they are written."""
 
 
 def _is_in_head(source: Source, offset: int) -> bool:

@@ -264,3 +264,34 @@ def test_a_loop_that_goes_further_is_doubted_and_what_it_does_is_not(
     at = text.index("; ++e") if not old else text.index(old, text.index("sum" if old == "=" else "for"))
     edit = SourceEdit(Path("kernel.hip"), Rewrite(at, at + len(old), new, "more"), 0.0, FINDING)
     assert of_text(edit, text).is_doubtful(CASE) == doubtful
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "doubtful"), [("float", "_Float16", True), ("1.44f", "1.4427f", False)]
+)
+def test_a_change_that_widens_its_own_tolerance_is_doubted(old: str, new: str, *, doubtful: bool) -> None:
+    text = "constexpr float LOG2_E = 1.44f;\n"
+    edit = SourceEdit(
+        Path("k.hip"), Rewrite(text.index(old), text.index(old) + len(old), new, "words"), 0.0, FINDING
+    )
+    assert of_text(edit, text).is_doubtful(CASE) == doubtful
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "leads"),
+    [
+        ("int tiles = (p.m + 31) / 32;", "p.m", "p.m + p.n", False),
+        ("int steps = (K + 31) / 32;", "K", "(K + N)", False),
+        ("int tiles = (p.m + TILE - 1) / TILE;", "- 1", "- 1 + p.n", False),
+        ("int tiles = (p->m + TILE - 1) / TILE;", "TILE -", "p->n -", False),
+        ("int at = (m + p) * N + n;", "+ n", "+ k", True),
+        ("int n = M - 1;", "- 1", "+ N", False),
+        ("int h = H + R - 1; int w = W;", "W;", "H + R;", True),
+        ("int at = m * N;", "N", "(N + pad)", True),
+        ("int at = k;", "k", "m * K + k", True),
+    ],
+)
+def test_a_sum_of_two_extents_leads_nothing(text: str, old: str, new: str, *, leads: bool) -> None:
+    at = text.rindex(old)
+    edit = SourceEdit(Path("k.hip"), Rewrite(at, at + len(old), new, "more"), 0.0, FINDING)
+    assert of_text(edit, text).may_lead([FINDING]) == leads
