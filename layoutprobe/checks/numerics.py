@@ -69,8 +69,9 @@ A kernel whose workgroups tell each other something through global memory also r
 workgroup after the other; where that does not end within two seconds, nothing is said of it.
 Where all holds, a Python reference is asked at small sizes what it gives of inputs that are not usual
 (docs/manifest.md lists them): about 256 or -256, tiny, huge, zero in some rows, codes as large as their types hold,
-zeros of both signs, at ties of 16 bits, and with -infinity or NaN here and there. An output that is far off then (a
-tenth), or another integer, is a reservation; of -infinity and NaN only where it does not depend on them.
+zeros of both signs, at ties of 16 bits, exactly a number of few bits that the code has, and with -infinity or NaN
+here and there. An output that is far off then (a tenth), or another integer, is a reservation; of -infinity and NaN
+only where it does not depend on them.
 Where matrix instructions read 8-bit floats and the manifest calls A or B something else, it is undecided:
 the bytes mean other numbers. Buffers of role "out" of which the contract says nothing leave it undecided.
 It cannot see faults that other sizes or values would show. Evidence: emulated; sums are rounded once per

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from layoutprobe.manifest.binding import BoundBuffer
@@ -32,6 +33,8 @@ _REACH = 1e6
 """Types whose largest number lies below this overflow in practice: f16, and floats of 8 bits."""
 _MOST = 4
 """Inputs that are tried, one at a time."""
+EDGES = "edges"
+"""The kind whose numbers follow the input's name: "edges x 5.75 -2.5"."""
 
 
 class Unusual(Struct, frozen=True):
@@ -47,6 +50,7 @@ class Unusual(Struct, frozen=True):
         foreign: elements of outputs that do not depend on what is unusual are judged; all, where the manifest says
             that the kernel bears such inputs.
         share: of the elements of an output at least so many are others, or nothing is said.
+        exact: integers of outputs have to be the same, and not only nearly so.
     """
 
     says: str
@@ -57,6 +61,7 @@ class Unusual(Struct, frozen=True):
     scaled: bool = False
     foreign: bool = False
     share: float = 0.0
+    exact: bool = False
 
 
 def _shifted(by: int, spread: int = _SPREAD) -> Callable[[Values, BoundBuffer, bool], Values]:
@@ -162,7 +167,11 @@ def _is_code(buffer: BoundBuffer) -> bool:
 
 
 def _is_wide(buffer: BoundBuffer) -> bool:
-    return buffer.element.is_float and buffer.element.bits >= _WIDE and len(buffer.shape) > 1
+    return _is_float(buffer) and len(buffer.shape) > 1
+
+
+def _is_float(buffer: BoundBuffer) -> bool:
+    return buffer.element.is_float and buffer.element.bits >= _WIDE
 
 
 def _is_precise(buffer: BoundBuffer) -> bool:
@@ -179,6 +188,20 @@ def _is_small(buffer: BoundBuffer) -> bool:
 
 
 _HUGE = _times(2.0**10, 2.0**40)
+
+
+def _at(numbers: Sequence[float]) -> Callable[[Values, BoundBuffer, bool], Values]:
+    """Every third element is one of some numbers."""
+
+    def fill(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
+        if not mine or not numbers:
+            return usual
+        at = np.arange(usual.size).reshape(usual.shape)
+        return np.where(at % 3 == 0, np.take(numbers, at // 3 % len(numbers)), usual)
+
+    return fill
+
+
 UNUSUAL = {
     "low": Unusual(f"{{name}} is about -{_SHIFT}", _shifted(-_SHIFT), _is_wide),
     "high": Unusual(f"{{name}} is about {_SHIFT}", _shifted(_SHIFT), _is_wide),
@@ -200,31 +223,51 @@ UNUSUAL = {
     "vast": Unusual("all inputs are huge", _vast, scaled=True),
     "infinite": Unusual("{name} is -infinity here and there", _holding(-np.inf), _is_wide, foreign=True),
     "nan": Unusual("{name} is NaN here and there", _holding(np.nan), _is_wide, foreign=True),
+    EDGES: Unusual("{name} is exactly", _at(()), _is_float, exact=True),
     "saturated": Unusual("{name} is as large as its type holds", _saturated, _saturates, hunted=True),
 }
 """Kinds of inputs by the word that they begin with; the name of an input follows."""
 
 
-def kinds_for(inputs: Sequence[BoundBuffer], *, hunted: bool = False) -> Iterator[str]:
+def kinds_for(
+    inputs: Sequence[BoundBuffer], numbers: Sequence[float] = (), *, hunted: bool = False
+) -> Iterator[str]:
     """The kinds that fit some inputs.
 
     Args:
         inputs: whose contents are free.
+        numbers: at which inputs may have an edge.
         hunted: those, too, that only a hunt tries.
     """
+    at = "".join(f" {number:g}" for number in numbers)
     for word, unusual in UNUSUAL.items():
-        if unusual.hunted and not hunted:
+        if (unusual.hunted and not hunted) or (word == EDGES and not at):
             continue
         if unusual.scaled and sum(map(_is_wide, inputs)) <= 1:
             continue
         if unusual.takes is None:
             yield word
         else:
-            yield from (f"{word} {b.name}" for b in [b for b in inputs if unusual.takes(b)][:_MOST])
+            names = [f"{b.name}{at if word == EDGES else ''}" for b in inputs if unusual.takes(b)]
+            yield from (f"{word} {name}" for name in names[:_MOST])
 
 
 def unusual_of(kind: str) -> tuple[Unusual, str] | None:
     """What a kind of inputs is, and the input that it is about; None for another kind."""
     word, _, name = kind.partition(" ")
     found = UNUSUAL.get(word)
+    if found is not None and word == EDGES:
+        return _edges(found, name.split())
     return None if found is None or bool(name) != (found.takes is not None) else (found, name)
+
+
+def _edges(found: Unusual, words: Sequence[str]) -> tuple[Unusual, str] | None:
+    """The kind with its numbers, and the input; None where these are none."""
+    name, *texts = words or [""]
+    try:
+        numbers = [float(text) for text in texts]
+    except ValueError:
+        return None
+    if not numbers or not np.isfinite(numbers).all():
+        return None
+    return replace(found, says=f"{found.says} {' or '.join(texts)}", fill=_at(numbers)), name

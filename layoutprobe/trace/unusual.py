@@ -18,6 +18,7 @@ from layoutprobe.manifest.inputs import IDLE, is_coded
 from layoutprobe.manifest.model import Gemm
 from layoutprobe.manifest.unusual import kinds_for, unusual_of
 from layoutprobe.numbers import element_type
+from layoutprobe.observe.coverage import Coverage
 from layoutprobe.trace.comparison import Comparison
 from layoutprobe.trace.products import product_beside
 from layoutprobe.trace.references import reference_of
@@ -47,15 +48,19 @@ def far_off(subject: Subject, compared: Iterable[Comparison]) -> tuple[str, ...]
         return ()
     usual = _usual(compared)
     found: list[str] = []
-    for kind in kinds_for(free_inputs(subject.binding)):
+    for kind in kinds_for(free_inputs(subject.binding), _numbers(subject)):
         recorded = _run(subject, kind)
         if recorded is None:
             continue
         beside = settled(subject, reference_of(recorded), _beside(subject, recorded, usual))
-        for c in beside if _is_whole(kind) else _beside(subject, recorded, usual):
+        for c in beside if _is_exact(kind) else _beside(subject, recorded, usual):
             wrong = c.wrong & _is_judged(subject, recorded, c)
             if wrong.any() and wrong.mean() >= _share(kind):
-                far = "is another one" if _is_whole(kind) else "is far off"
+                far = (
+                    "is far off"
+                    if element_type(c.dtype).is_float or not _is_exact(kind)
+                    else "is another one"
+                )
                 found.append(f"{c.name} {far}{WHERE}{told(kind)}")
     return tuple(found)
 
@@ -118,7 +123,8 @@ def borne(
             yield kind, fault
             break
         else:
-            yield from _beside(subject, recorded, usual)
+            beside = _beside(subject, recorded, usual)
+            yield from (c for c in beside if c.wrong.mean() >= _share(kind))
 
 
 def told(kind: str) -> str:
@@ -150,6 +156,30 @@ def _is_whole(kind: str) -> bool:
 def _share(kind: str) -> float:
     unusual = unusual_of(kind)
     return unusual[0].share if unusual is not None else 0.0
+
+
+def _is_exact(kind: str) -> bool:
+    unusual = unusual_of(kind)
+    return unusual is not None and (unusual[0].whole or unusual[0].exact)
+
+
+def _numbers(subject: Subject) -> list[float]:
+    """Numbers of few bits that the code has as floats, those first that it has first: what is compared with one may
+    be so with `<` for `<=`, which numbers drawn at random never tell."""
+    literals = (
+        operand.value
+        for inst in subject.plain().record(Coverage).insts
+        for operand in inst.src
+        if operand.kind == "literal" and operand.value >> 32 == 0
+    )
+    floats = np.array(list(dict.fromkeys(literals)), np.uint32).view(np.float32).astype(np.float64)
+    with np.errstate(all="ignore"):
+        few = floats[(np.abs(floats) > _LEAST) & (np.abs(floats) < _LARGEST) & (floats * _PARTS % 1 == 0)]
+    return [float(number) for number in few[:_NUMBERS]]
+
+
+_LEAST, _LARGEST, _PARTS, _NUMBERS = 2.0**-6, 2.0**12, 2.0**6, 6
+"""Of numbers at which inputs have an edge: more than what, less than what, of which they are multiples; how many."""
 
 
 def _is_scaled(kind: str) -> bool:
@@ -196,7 +226,9 @@ def _beside(subject: Subject, recorded: Recorded, usual: Sequence[Comparison]) -
                 observed,
                 np.where(held, wanted, observed),
                 np.zeros(observed.shape, np.bool_),
-                0.0 if whole else bound,
+                0.0
+                if whole or (_is_exact(recorded.spec.inputs) and not element_type(one.dtype).is_float)
+                else bound,
             )
 
 

@@ -150,6 +150,16 @@ SIGNS = Style(
     _ROWS.format(x="f32", y="i32", more=""),
     'def layer(inputs, sizes):\n    return {"y": (inputs["x"] < 0).astype("int32")}\n',
 )
+IN_A_BIN = Style(
+    HEAD + _EACH.format(y="int", value="v >= -5.75f && v <= 5.75f"),
+    _ROWS.format(x="f32", y="i32", more=""),
+    'def layer(inputs, sizes):\n    return {"y": (abs(inputs["x"]) <= 5.75).astype("int32")}\n',
+)
+EDGED = Style(
+    HEAD + _EACH.format(y="float", value="v <= 5.75f ? v : 0"),
+    _ROWS.format(x="f32", y="f32", more=""),
+    'def layer(inputs, sizes):\n    return {"y": inputs["x"] * (inputs["x"] <= 5.75)}\n',
+)
 ROUNDED = Style(
     HEAD
     + "static __device__ unsigned short bits(float v) {\n"
@@ -245,6 +255,17 @@ CASES = {
         ROUNDED,
         (("0x7fffu + (u >> 16 & 1u)", "0x8000u"),),
         "y is another one where x is half-way between two numbers of 16 bits",
+    ),
+    "in a bin": (IN_A_BIN, (), None),
+    "the edge of the last bin is in none": (
+        IN_A_BIN,
+        (("v <= 5.75f", "v < 5.75f"),),
+        "y is another one where x is exactly -5.75 or 5.75",
+    ),
+    "the edge is let through": (
+        EDGED,
+        (("v <= 5.75f", "v < 5.75f"),),
+        "y is far off where x is exactly 5.75",
     ),
     "curved": (CURVED, (), None),
     "infinity by infinity": (
