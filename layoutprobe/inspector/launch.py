@@ -230,7 +230,8 @@ def _dtype(name: str, dtype: np.dtype[Any]) -> str:
     """
     for known in DTYPES:
         kind = element_type(known)
-        if dtype.name == kind.library or (not kind.library and dtype == kind.storage):
+        own = (kind.storage.kind == "f") == kind.is_float  # floats that numpy has not lie in its integers
+        if dtype.name == kind.library or (not kind.library and own and dtype == kind.storage):
             return known
     _refuse(name, "an array of " + ", ".join(DTYPES) + " (types that numpy has not: ml_dtypes)", dtype)
 

@@ -18,6 +18,8 @@ from layoutprobe.manifest.binding import BoundBuffer
 
 Values = NDArray[Any]
 _SHIFT, _SPREAD = 256, 16
+_DEEP = 30_000
+"""Such a score is less than many a number that stands for none at all."""
 _MEAN = 8192
 """A mean beside which a spread of 1 is lost where squares are summed in f32, and not where it is taken away first."""
 _NEAR_EPSILON = 2.0**-10
@@ -191,11 +193,11 @@ _HUGE = _times(2.0**10, 2.0**40)
 
 
 def _at(numbers: Sequence[float]) -> Callable[[Values, BoundBuffer, bool], Values]:
-    """Every third element is one of some numbers."""
+    """Every third element is one of some numbers; of all other inputs some rows are zero, as in sums with them."""
 
     def fill(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
         if not mine or not numbers:
-            return usual
+            return _blank(usual, buffer, mine)
         at = np.arange(usual.size).reshape(usual.shape)
         return np.where(at % 3 == 0, np.take(numbers, at // 3 % len(numbers)), usual)
 
@@ -205,6 +207,7 @@ def _at(numbers: Sequence[float]) -> Callable[[Values, BoundBuffer, bool], Value
 UNUSUAL = {
     "low": Unusual(f"{{name}} is about -{_SHIFT}", _shifted(-_SHIFT), _is_wide),
     "high": Unusual(f"{{name}} is about {_SHIFT}", _shifted(_SHIFT), _is_wide),
+    "deep": Unusual(f"{{name}} is about -{_DEEP}", _shifted(-_DEEP), _is_wide),
     "offset": Unusual(f"{{name}} is about {_MEAN}, give or take 1", _shifted(_MEAN, 1), _is_precise),
     "small": Unusual("{name} is about 0.001", _times(_NEAR_EPSILON, _NEAR_EPSILON), _is_wide),
     "faint": Unusual("all inputs are about 0.001", _faint, scaled=True),

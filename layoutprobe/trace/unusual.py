@@ -54,7 +54,7 @@ def far_off(subject: Subject, compared: Iterable[Comparison]) -> tuple[str, ...]
             continue
         beside = settled(subject, reference_of(recorded), _beside(subject, recorded, usual))
         for c in beside if _is_exact(kind) else _beside(subject, recorded, usual):
-            wrong = c.wrong & _is_judged(subject, recorded, c)
+            wrong = c.wrong & _is_judged(subject, recorded, c) if c.wrong.any() else c.wrong
             if wrong.any() and wrong.mean() >= _share(kind):
                 far = (
                     "is far off"

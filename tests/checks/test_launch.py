@@ -8,6 +8,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
+from numpy.typing import DTypeLike
 
 import layoutprobe
 from layoutprobe.assets import asset_dir
@@ -206,3 +207,29 @@ def test_a_structure_is_given_by_the_name_that_the_source_has(tmp_path: Path) ->
     p = np.array([(4, 2.0)], dtype=[("n", "i4"), ("a", "f4")])[0]
     run = layoutprobe.launch(source, {"x": x, "p": p}, grid=1, block=8)
     assert run.arrays["x"].tolist() == [0, 2, 4, 6, 4, 5, 6, 7]
+
+
+COPIED = """
+#include <hip/hip_runtime.h>
+extern "C" __global__ void copied(const unsigned char* x, unsigned char* y) {
+  y[blockIdx.x * 32 + threadIdx.x] = x[blockIdx.x * 32 + threadIdx.x];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        *"bBhHiIqQefd",
+        ml_dtypes.bfloat16,
+        ml_dtypes.float8_e4m3fn,
+        ml_dtypes.float8_e5m2,
+        ml_dtypes.float8_e4m3fnuz,
+    ],
+)
+def test_arrays_of_each_type_come_back_as_they_were(tmp_path: Path, dtype: DTypeLike) -> None:
+    """Floats that numpy has not lie in its integers: an array of uint32 is none of them."""
+    x = np.arange(1, 33).astype(np.dtype(dtype))
+    run = layoutprobe.launch(written(tmp_path, "copied", COPIED), [x, np.zeros_like(x)], x.nbytes // 32, 32)
+    assert run.arrays["y"].dtype == x.dtype
+    assert (run.arrays["y"].view(np.uint8) == x.view(np.uint8)).all()
