@@ -85,6 +85,9 @@ def _blank(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
 
 
 def _halves(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
+    """Codes are small, so that sums of their products lie at ties, and are not saturated."""
+    if _is_code(buffer):
+        return np.fmod(usual, 3)
     return np.clip(np.rint(4 * usual), -_HALVES, _HALVES) / 2 if buffer.element.is_float else usual
 
 
