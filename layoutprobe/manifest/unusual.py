@@ -171,6 +171,14 @@ def _is_code(buffer: BoundBuffer) -> bool:
     return not buffer.element.is_float and buffer.element.bits <= _SMALL
 
 
+def _void(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
+    """Every third row has nothing but -infinity, as where all is masked."""
+    if not mine:
+        return usual
+    row = np.arange(usual.size).reshape(usual.shape) // usual.shape[-1]
+    return np.where(row % 3 == 1, -np.inf, usual)
+
+
 def _is_wide(buffer: BoundBuffer) -> bool:
     return _is_float(buffer) and len(buffer.shape) > 1
 
@@ -228,6 +236,7 @@ UNUSUAL = {
     "huge": Unusual("{name} is huge", _HUGE, _is_wide),
     "vast": Unusual("all inputs are huge", _vast, scaled=True),
     "infinite": Unusual("{name} is -infinity here and there", _holding(-np.inf), _is_wide, foreign=True),
+    "void": Unusual("rows of {name} are -infinity", _void, _is_wide, exact=True),
     "nan": Unusual("{name} is NaN here and there", _holding(np.nan), _is_wide, foreign=True),
     EDGES: Unusual("{name} is exactly", _at(()), _is_float, exact=True),
     "saturated": Unusual("{name} is as large as its type holds", _saturated, _saturates, hunted=True),

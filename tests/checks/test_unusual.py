@@ -150,6 +150,23 @@ SIGNS = Style(
     _ROWS.format(x="f32", y="i32", more=""),
     'def layer(inputs, sizes):\n    return {"y": (inputs["x"] < 0).astype("int32")}\n',
 )
+LARGEST = Style(
+    HEAD
+    + """extern "C" __global__ void layer(const float* x, int* y, int N) {
+  float most = -INFINITY;
+  int at = 0;
+  for (int i = 0; i < N; ++i)
+    if (x[blockIdx.x * N + i] > most) most = x[blockIdx.x * N + i], at = i;
+  for (int i = threadIdx.x; i < N; i += 32) y[blockIdx.x * N + i] = at;
+}
+""",
+    _ROWS.format(x="f32", y="i32", more=""),
+    """
+import numpy as np
+def layer(inputs, sizes):
+    return {"y": np.argmax(inputs["x"], 1)[:, None] + np.zeros(inputs["x"].shape, np.int32)}
+""",
+)
 IN_A_BIN = Style(
     HEAD + _EACH.format(y="int", value="v >= -5.75f && v <= 5.75f"),
     _ROWS.format(x="f32", y="i32", more=""),
@@ -277,7 +294,13 @@ CASES = {
     "no less than a number that stands for none": (
         CURVED,
         (("tanhf(v)", "tanhf(v) * (v > -1e4f)"),),
-        "y is far off where x is about -30000, or where x is huge",
+        "y is far off where x is about -30000, or where x is huge, or where rows of x are -infinity",
+    ),
+    "largest": (LARGEST, (), None),
+    "no place where nothing is larger": (
+        LARGEST,
+        (("most = -INFINITY", "most = -3e38f"), ("at = 0", "at = N")),
+        "y is another one where rows of x are -infinity",
     ),
     "products": (PRODUCTS, (), None),
     "a bound that usual products never reach": (
@@ -293,7 +316,8 @@ CASES = {
     "zero times another row": (
         PRODUCTS,
         (("* r[blockIdx.x * N + i];", "* r[blockIdx.x * N + i] + 0.0f * x[N + i];"),),
-        "y is far off where x is -infinity here and there, or where x is NaN here and there",
+        "y is far off where x is -infinity here and there, or where rows of x are -infinity, or where x is NaN here "
+        "and there",
     ),
     "codes": (CODES, (), None),
     "a bound that is one too high": (
