@@ -82,6 +82,8 @@ def _checks(old: KernelCase, new: KernelCase) -> Iterator[str]:
     for name, why in new.skip.items():
         if name not in old.skip:
             yield f"{name} is skipped: {why}"
+    if new.bears is not None and old.bears is None:
+        yield f"unusual inputs are those that it bears ({', '.join(new.bears) or 'none'}), all kinds before"
     for kind in old.bears or ():
         if kind not in (new.bears or ()):
             yield f"it need not bear {kind!r} any more"

@@ -73,6 +73,11 @@ def between(folder: Path, before: str, after: str) -> tuple[str, ...]:
         ),
         ("swizzle =", 'races = "slow", swizzle =', "gemm: races is skipped: slow"),
         ("swizzle =", '"memory/trap" = "ok", swizzle =', "gemm: memory/trap is skipped: ok"),
+        (
+            "block = [256]",
+            "block = [256]\nbears = []",
+            "gemm: unusual inputs are those that it bears (none), all kinds before",
+        ),
         ("2030-01-01", "2031-01-01", "accepted until 2031-01-01, 2030-01-01 before"),
         ("hip:3", "hip:4", "gemm: races/read-after-write at gemm.hip:4 is accepted until 2030-01-01: known"),
         ("1e-3", "1e-2", "gemm: absolute tolerance 0.01, 0.001 before"),
