@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,31 +53,36 @@ def far_off(subject: Subject, compared: Iterable[Comparison]) -> tuple[str, ...]
         recorded = _run(subject, kind)
         if recorded is None:
             continue
-        beside = settled(subject, reference_of(recorded), _beside(subject, recorded, usual))
-        for c in beside if _is_exact(kind) else _beside(subject, recorded, usual):
-            wrong = c.wrong & _is_judged(subject, recorded, c) if c.wrong.any() else c.wrong
-            if wrong.any() and wrong.mean() >= _share(kind):
-                far = (
-                    "is far off"
-                    if element_type(c.dtype).is_float or not _is_exact(kind)
-                    else "is another one"
-                )
-                found.append(f"{c.name} {far}{WHERE}{told(kind)}")
+        beside = _beside(subject, recorded, usual)
+        for c in settled(subject, reference_of(recorded), beside) if _is_exact(kind) else beside:
+            if c.wrong.any() and _is_told(subject, recorded, c):
+                nearly = element_type(c.dtype).is_float or not _is_exact(kind)
+                found.append(f"{c.name} is {'far off' if nearly else 'another one'}{WHERE}{told(kind)}")
     return tuple(found)
 
 
-def _is_judged(subject: Subject, recorded: Recorded, beside: Comparison) -> NDArray[np.bool_]:
-    """Elements that do not depend on what is not finite, of inputs of which these alone are judged; else all."""
+def _is_told(subject: Subject, recorded: Recorded, beside: Comparison) -> bool:
+    """Whether enough of what is wrong is to be judged: of some inputs what does not depend on them alone."""
     unusual, _ = unusual_of(recorded.spec.inputs) or (None, "")
-    if subject.reference is None or unusual is None or not unusual.foreign:
-        return np.array(True)
-    given, judged = reference_of(recorded), np.full(beside.expected.shape, True)
+    wrong = beside.wrong
+    if unusual is not None and unusual.foreign:
+        wrong = wrong & _independent(subject, recorded, beside)
+    return bool(wrong.any() and wrong.mean() >= _share(recorded.spec.inputs))
+
+
+@np.errstate(all="ignore")
+def _independent(subject: Subject, recorded: Recorded, beside: Comparison) -> NDArray[np.bool_]:
+    """Elements that do not depend on numbers of the inputs which are not finite; none where the reference fails."""
+    judged = np.full(beside.expected.shape, True)
     for number in _FINITE:
         inputs = {
             name: np.where(np.isfinite(values), values, number) if values.dtype.kind == "f" else values
-            for name, values in given.items()
+            for name, values in reference_of(recorded).items()
         }
-        found = subject.reference(inputs, dict(subject.sizes))[beside.output]
+        try:
+            found = _given(subject, inputs)[beside.output]
+        except UndecidedError:
+            return np.full(judged.shape, False)
         judged &= np.asarray(found, np.float64) == beside.expected
     return judged
 
@@ -236,9 +242,14 @@ def _expected(subject: Subject, recorded: Recorded) -> Mapping[str, object]:
     """Output -> what the contract says of it."""
     if isinstance(subject.contract, Gemm):
         return {subject.contract.d: product_beside(subject, subject.contract, recorded).expected}
+    return _given(subject, reference_of(recorded))
+
+
+def _given(subject: Subject, inputs: Mapping[str, NDArray[Any]]) -> Mapping[str, object]:
+    """What the Python reference gives of some inputs."""
     if subject.reference is None:
         raise UndecidedError("the Python reference was not loaded")
-    found: Mapping[str, object] = subject.reference(reference_of(recorded), dict(subject.sizes))
+    found: Mapping[str, object] = subject.reference(inputs, dict(subject.sizes))
     return found
 
 
