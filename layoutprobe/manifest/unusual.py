@@ -254,7 +254,7 @@ def kinds_for(
         numbers: at which inputs may have an edge.
         hunted: those, too, that only a hunt tries.
     """
-    at = "".join(f" {number:g}" for number in numbers)
+    at = "".join(f" {number:.10g}" for number in numbers)  # not rounded: an edge is exactly there
     for word, unusual in UNUSUAL.items():
         if (unusual.hunted and not hunted) or (word == EDGES and not at):
             continue

@@ -173,9 +173,9 @@ IN_A_BIN = Style(
     'def layer(inputs, sizes):\n    return {"y": (abs(inputs["x"]) <= 5.75).astype("int32")}\n',
 )
 EDGED = Style(
-    HEAD + _EACH.format(y="float", value="v <= 5.75f ? v : 0"),
+    HEAD + _EACH.format(y="float", value="v <= 1029.015625f ? v : 0"),
     _ROWS.format(x="f32", y="f32", more=""),
-    'def layer(inputs, sizes):\n    return {"y": inputs["x"] * (inputs["x"] <= 5.75)}\n',
+    'def layer(inputs, sizes):\n    return {"y": inputs["x"] * (inputs["x"] <= 1029.015625)}\n',
 )
 ROUNDED = Style(
     HEAD
@@ -279,10 +279,10 @@ CASES = {
         (("v <= 5.75f", "v < 5.75f"),),
         "y is another one where x is exactly -5.75 or 5.75",
     ),
-    "the edge is let through": (
+    "the edge is not let through": (
         EDGED,
-        (("v <= 5.75f", "v < 5.75f"),),
-        "y is far off where x is exactly 5.75",
+        (("v <= 1029.015625f", "v < 1029.015625f"),),
+        "y is far off where x is exactly 1029.015625",
     ),
     "curved": (CURVED, (), None),
     "infinity by infinity": (
