@@ -173,9 +173,7 @@ def of_text(edit: SourceEdit, text: str) -> Held:
 
 def _adds_extents(text: str, rewrite: Rewrite) -> bool:
     """Whether a change makes a sum of two extents that the text has nowhere."""
-    near = slice(max(rewrite.start - _HEAD, 0), rewrite.end + _HEAD)
-    changed = text[near.start : rewrite.start] + rewrite.text + text[rewrite.end : near.stop]
-    return bool(_sums_of_extents(changed) - _sums_of_extents(text[near]) - _sums_of_extents(text))
+    return bool(_sums_of_extents(rewrite.apply(text)) - _sums_of_extents(text))
 
 
 def _sums_of_extents(text: str) -> set[frozenset[str]]:

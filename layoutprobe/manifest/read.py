@@ -25,7 +25,7 @@ from layoutprobe.manifest.model import (
 )
 from layoutprobe.manifest.section import Section, guessed_lines, load_bytes, load_toml
 from layoutprobe.manifest.sizes import read_sizes, read_where, require_extents
-from layoutprobe.manifest.unusual import EDGES, UNUSUAL, unusual_of
+from layoutprobe.manifest.unusual import UNUSUAL, unusual_of
 from layoutprobe.patterns.expression import Number
 
 _NAME = r"[A-Za-z0-9_][A-Za-z0-9_.+/ -]{0,63}"
@@ -236,8 +236,7 @@ def _bears(table: Section, arguments: Sequence[Argument]) -> tuple[str, ...] | N
     for kind in kinds:
         found = unusual_of(kind)
         if found is None or found[1] not in ("", *inputs):
-            known = [word if what.takes is None else f"{word} INPUT" for word, what in UNUSUAL.items()]
-            known[known.index(f"{EDGES} INPUT")] += " NUMBER"
+            known = [f"{word}{what.usage}" for word, what in UNUSUAL.items()]
             table.fail("bears", f"some of {', '.join(known)}; inputs are {', '.join(inputs) or 'none'}")
     return kinds
 

@@ -35,8 +35,6 @@ _REACH = 1e6
 """Types whose largest number lies below this overflow in practice: f16, and floats of 8 bits."""
 _MOST = 4
 """Inputs that are tried, one at a time."""
-EDGES = "edges"
-"""The kind whose numbers follow the input's name: "edges x 5.75 -2.5"."""
 
 
 class Unusual(Struct, frozen=True):
@@ -53,6 +51,7 @@ class Unusual(Struct, frozen=True):
             that the kernel bears such inputs.
         share: of the elements of an output at least so many are others, or nothing is said.
         exact: integers of outputs have to be the same, and not only nearly so.
+        numbered: numbers that the input has follow its name, as in "edges x 5.75 -2.5"; `fill` is made of them.
     """
 
     says: str
@@ -64,6 +63,12 @@ class Unusual(Struct, frozen=True):
     foreign: bool = False
     share: float = 0.0
     exact: bool = False
+    numbered: bool = False
+
+    @property
+    def usage(self) -> str:
+        """What follows the word of the kind in a manifest."""
+        return "" if self.takes is None else " INPUT NUMBER" if self.numbered else " INPUT"
 
 
 def _shifted(by: int, spread: int = _SPREAD) -> Callable[[Values, BoundBuffer, bool], Values]:
@@ -142,8 +147,8 @@ def _zeros(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
     if not mine:
         return usual
     flat = np.array(usual, np.float64).reshape(-1)
-    at, row = np.arange(len(flat)), np.arange(len(flat)) // usual.shape[-1]
-    rest = np.where(row % 2 == 0, flat, -np.abs(flat))  # of some rows a zero is the largest number
+    at = np.arange(len(flat))
+    rest = np.where(_rows(usual).reshape(-1) % 2 == 0, flat, -np.abs(flat))  # of some a zero is the largest
     return np.where(at % 2 == 0, np.where(at // 2 % 3 == 1, 0.0, -0.0), rest).reshape(usual.shape)
 
 
@@ -159,12 +164,15 @@ def _ties(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
 def _extreme(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
     """Rows of the largest number and of the smallest one by turns, and all other codes as large as they can be: sums
     of their products go as far as they can."""
-    kind = buffer.element
-    if kind.is_float or kind.bits > _SMALL:
+    if not _is_code(buffer):
         return usual
-    most, least = np.iinfo(kind.storage).max, np.iinfo(kind.storage).min
-    row = np.arange(usual.size).reshape(usual.shape) // usual.shape[-1] % 2 == 0
-    return np.where(row | (not mine), most, least)
+    held = np.iinfo(buffer.element.storage)
+    return np.where((_rows(usual) % 2 == 0) | (not mine), held.max, held.min)
+
+
+def _rows(values: Values) -> NDArray[np.int64]:
+    """The number of the row that each element is in."""
+    return np.arange(values.size).reshape(values.shape) // values.shape[-1]
 
 
 def _is_code(buffer: BoundBuffer) -> bool:
@@ -175,8 +183,7 @@ def _void(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
     """Every third row has nothing but -infinity, as where all is masked."""
     if not mine:
         return usual
-    row = np.arange(usual.size).reshape(usual.shape) // usual.shape[-1]
-    return np.where(row % 3 == 1, -np.inf, usual)
+    return np.where(_rows(usual) % 3 == 1, -np.inf, usual)
 
 
 def _is_wide(buffer: BoundBuffer) -> bool:
@@ -238,7 +245,7 @@ UNUSUAL = {
     "infinite": Unusual("{name} is -infinity here and there", _holding(-np.inf), _is_wide, foreign=True),
     "void": Unusual("rows of {name} are -infinity", _void, _is_wide, exact=True),
     "nan": Unusual("{name} is NaN here and there", _holding(np.nan), _is_wide, foreign=True),
-    EDGES: Unusual("{name} is exactly", _at(()), _is_float, exact=True),
+    "edges": Unusual("{name} is exactly", _at(()), _is_float, exact=True, numbered=True),
     "saturated": Unusual("{name} is as large as its type holds", _saturated, _saturates, hunted=True),
 }
 """Kinds of inputs by the word that they begin with; the name of an input follows."""
@@ -256,14 +263,14 @@ def kinds_for(
     """
     at = "".join(f" {number:.10g}" for number in numbers)  # not rounded: an edge is exactly there
     for word, unusual in UNUSUAL.items():
-        if (unusual.hunted and not hunted) or (word == EDGES and not at):
+        if (unusual.hunted and not hunted) or (unusual.numbered and not at):
             continue
         if unusual.scaled and sum(map(_is_wide, inputs)) <= 1:
             continue
         if unusual.takes is None:
             yield word
         else:
-            names = [f"{b.name}{at if word == EDGES else ''}" for b in inputs if unusual.takes(b)]
+            names = [f"{b.name}{at if unusual.numbered else ''}" for b in inputs if unusual.takes(b)]
             yield from (f"{word} {name}" for name in names[:_MOST])
 
 
@@ -271,12 +278,12 @@ def unusual_of(kind: str) -> tuple[Unusual, str] | None:
     """What a kind of inputs is, and the input that it is about; None for another kind."""
     word, _, name = kind.partition(" ")
     found = UNUSUAL.get(word)
-    if found is not None and word == EDGES:
-        return _edges(found, name.split())
+    if found is not None and found.numbered:
+        return _with_numbers(found, name.split())
     return None if found is None or bool(name) != (found.takes is not None) else (found, name)
 
 
-def _edges(found: Unusual, words: Sequence[str]) -> tuple[Unusual, str] | None:
+def _with_numbers(found: Unusual, words: Sequence[str]) -> tuple[Unusual, str] | None:
     """The kind with its numbers, and the input; None where these are none."""
     name, *texts = words or [""]
     try:

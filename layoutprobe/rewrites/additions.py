@@ -151,7 +151,6 @@ def around(spot: Spot) -> Iterator[Rewrite]:
             if one is not None and one.last == first + 1 and spot.sorts(one) == {"integer"}:
                 text = f"({spot.source.slice(first, one.last)} + {name})"
                 yield replace(spot.replace(first, one.last, text, "around"), rank=0.2 * nth)
-
     yield from _of_the_loop(spot)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from itertools import combinations
 
 from msgspec.structs import replace
@@ -110,20 +111,24 @@ def called_so(spot: Spot) -> Iterator[Rewrite]:
     source = spot.source
     for name, opened in source.calls(spot.within):
         own = source.parts(opened)
-        for parameters in _parameters_of(spot, name, len(own)):
+        called = [names for other in spot.others for names in _parameters(other).get((name, len(own)), ())]
+        for parameters in called:
             for (a, b), parameter in zip(own, parameters, strict=True):
                 text = source.slice(a, b)
                 if parameter in spot.names and parameter not in words(text):
                     yield spot.replace(a, b, parameter, "called_so")
 
 
-def _parameters_of(spot: Spot, name: str, count: int) -> Iterator[list[str]]:
-    """What the functions of a name call their parameters, of which each has so many."""
-    for source in spot.others:
-        for other, there in source.calls(range(len(source.tokens))) if count else ():
-            parts = source.parts(there) if other == name else []
-            if len(parts) == count and body_behind(source, there) is not None:
-                yield [source.tokens[last - 1].text for _, last in parts]
+@lru_cache(maxsize=32)
+def _parameters(source: Source) -> Mapping[tuple[str, int], list[list[str]]]:
+    """What functions call their parameters, by the name of the function and how many it has."""
+    found: dict[tuple[str, int], list[list[str]]] = {}
+    for name, opened in source.calls(range(len(source.tokens))):
+        parts = source.parts(opened)
+        if all(last > first for first, last in parts) and body_behind(source, opened) is not None:
+            names = [source.tokens[last - 1].text for _, last in parts]
+            found.setdefault((name, len(parts)), []).append(names)
+    return found
 
 
 def _other_calls(

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from layoutprobe.rewrites.alike import differ_in_a_letter
 from layoutprobe.rewrites.renames import renamed
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.enumerations import enumerations
@@ -89,9 +90,8 @@ def word_pairs(one: str, other: str) -> list[tuple[str, str]]:
 
 def differ_by(one: str, other: str) -> tuple[str, str] | None:
     """The letter or word by which alone two names differ: x and y of `x0` and `y0`, row and col of `row0`, `col0`."""
-    unlike = [(a, b) for a, b in zip(one, other, strict=False) if a != b]
-    if len(one) == len(other) > 1 and len(unlike) == 1:
-        return unlike[0][0].lower(), unlike[0][1].lower()
+    if differ_in_a_letter(one, other):
+        return next((a.lower(), b.lower()) for a, b in zip(one, other, strict=True) if a != b)
     return next(iter(word_pairs(one, other)), None)
 
 

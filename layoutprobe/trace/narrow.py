@@ -8,7 +8,7 @@ that waves went: arithmetic in 16 bits that takes what was rounded before accumu
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 
 from msgspec import Struct
@@ -79,25 +79,39 @@ def arithmetic(ran: Coverage) -> Arithmetic:
     """The types of what ran."""
     sums: set[str] = set()
     once: set[str] = set()
-    held, converted = _held(ran, _narrow), _held(ran, _rounds)
-    further = False
+    held = _held(ran, _narrow)
     for pc in ran.blocks:
-        now, rounded = held.get(pc, frozenset[int]()), converted.get(pc, frozenset[int]())
+        now = held.get(pc, frozenset[int]())
         for inst in ran.flow.blocks[pc]:
             form = matrix_form(inst) if Kind.MATRIX in inst.kind else None
-            found = _narrow(inst.name)
             if form is not None:
                 sums.add(form.result)
-                further |= _takes(inst, now)
-            elif found:
+            elif found := _narrow(inst.name):
                 again = Kind.ATOMIC in inst.kind or _takes(inst, now)
                 (sums if again else once).add(found)
-                further |= _takes(inst, rounded)
-            else:
-                further |= _COMPUTES.match(inst.name) is not None and _takes(inst, now)
-            now, rounded = _after(inst, now, _narrow), _after(inst, rounded, _rounds)
+            now = _after(inst, now, _narrow)
+    alone = tuple(sorted(once - sums))
     single = _computes_in("f32", (inst.name for inst in ran.insts))
-    return Arithmetic(tuple(sorted(sums)), tuple(sorted(once - sums)) if further else (), single)
+    return Arithmetic(tuple(sorted(sums)), alone if alone and _goes_on(ran, held) else (), single)
+
+
+def _goes_on(ran: Coverage, held: Mapping[int, Rounded]) -> bool:
+    """Whether something computes with what arithmetic rounded to 16 bits, or that with what was converted to them.
+
+    Args:
+        ran: what was executed.
+        held: what each block finds when it begins of results of arithmetic.
+    """
+    converted = _held(ran, _rounds)
+    for pc in ran.blocks:
+        now, rounded = (found.get(pc, frozenset[int]()) for found in (held, converted))
+        for inst in ran.flow.blocks[pc]:
+            narrow = bool(_narrow(inst.name)) and Kind.MATRIX not in inst.kind
+            computes = narrow or Kind.MATRIX in inst.kind or _COMPUTES.match(inst.name)
+            if computes and _takes(inst, rounded if narrow else now):
+                return True
+            now, rounded = _after(inst, now, _narrow), _after(inst, rounded, _rounds)
+    return False
 
 
 @cache

@@ -17,7 +17,7 @@ from layoutprobe.errors import ExecutionError
 from layoutprobe.manifest.binding import Binding, BoundBuffer
 from layoutprobe.manifest.inputs import IDLE, is_coded
 from layoutprobe.manifest.model import Gemm
-from layoutprobe.manifest.unusual import kinds_for, unusual_of
+from layoutprobe.manifest.unusual import Unusual, kinds_for, unusual_of
 from layoutprobe.numbers import element_type
 from layoutprobe.observe.coverage import Coverage
 from layoutprobe.trace.comparison import Comparison
@@ -54,20 +54,20 @@ def far_off(subject: Subject, compared: Iterable[Comparison]) -> tuple[str, ...]
         if recorded is None:
             continue
         beside = _beside(subject, recorded, usual)
-        for c in settled(subject, reference_of(recorded), beside) if _is_exact(kind) else beside:
+        what = _of(kind)
+        for c in settled(subject, reference_of(recorded), beside) if what.whole or what.exact else beside:
             if c.wrong.any() and _is_told(subject, recorded, c):
-                nearly = element_type(c.dtype).is_float or not _is_exact(kind)
-                found.append(f"{c.name} is {'far off' if nearly else 'another one'}{WHERE}{told(kind)}")
+                says = "another one" if _exactly(kind, c.dtype) else "far off"
+                found.append(f"{c.name} is {says}{WHERE}{told(kind)}")
     return tuple(found)
 
 
 def _is_told(subject: Subject, recorded: Recorded, beside: Comparison) -> bool:
     """Whether enough of what is wrong is to be judged: of some inputs what does not depend on them alone."""
-    unusual, _ = unusual_of(recorded.spec.inputs) or (None, "")
-    wrong = beside.wrong
-    if unusual is not None and unusual.foreign:
+    what, wrong = _of(recorded.spec.inputs), beside.wrong
+    if what.foreign:
         wrong = wrong & _independent(subject, recorded, beside)
-    return bool(wrong.any() and wrong.mean() >= _share(recorded.spec.inputs))
+    return bool(wrong.any() and wrong.mean() >= what.share)
 
 
 @np.errstate(all="ignore")
@@ -130,7 +130,7 @@ def borne(
             break
         else:
             beside = _beside(subject, recorded, usual)
-            yield from (c for c in beside if c.wrong.mean() >= _share(kind))
+            yield from (c for c in beside if c.wrong.mean() >= _of(kind).share)
 
 
 def told(kind: str) -> str:
@@ -154,19 +154,17 @@ def _usual(compared: Iterable[Comparison]) -> list[Comparison]:
     return [one for one in compared if one.spec == spec]
 
 
-def _is_whole(kind: str) -> bool:
-    unusual = unusual_of(kind)
-    return unusual is not None and unusual[0].whole
+def _exactly(kind: str, dtype: str) -> bool:
+    """Whether an output of a type has to be the same on inputs of a kind, and not only nearly so."""
+    what = _of(kind)
+    return (what.whole or what.exact) and not element_type(dtype).is_float
 
 
-def _share(kind: str) -> float:
-    unusual = unusual_of(kind)
-    return unusual[0].share if unusual is not None else 0.0
-
-
-def _is_exact(kind: str) -> bool:
-    unusual = unusual_of(kind)
-    return unusual is not None and (unusual[0].whole or unusual[0].exact)
+def _of(kind: str) -> Unusual:
+    """What is unusual about inputs; see `unusual_of`."""
+    found = unusual_of(kind)
+    assert found is not None, kind
+    return found[0]
 
 
 def _numbers(subject: Subject) -> list[float]:
@@ -188,11 +186,6 @@ _LEAST, _LARGEST, _PARTS, _NUMBERS = 2.0**-6, 2.0**12, 2.0**6, 6
 """Of numbers at which inputs have an edge: more than what, less than what, of which they are multiples; how many."""
 
 
-def _is_scaled(kind: str) -> bool:
-    unusual = unusual_of(kind)
-    return unusual is not None and unusual[0].scaled
-
-
 def _usually(values: NDArray[np.float64]) -> float:
     """The usual size of an element."""
     finite = values[np.isfinite(values)]
@@ -207,21 +200,22 @@ def _run(subject: Subject, kind: str, beta: float | None = None) -> Recorded | N
 
 def _beside(subject: Subject, recorded: Recorded, usual: Sequence[Comparison]) -> Iterator[Comparison]:
     """The outputs that tell something, with a bound that only what is far off is beyond."""
-    whole = _is_whole(recorded.spec.inputs)
+    kind = recorded.spec.inputs
+    what = _of(kind)
     with np.errstate(all="ignore"):
         try:
             expected = _expected(subject, recorded)
         except UndecidedError:
             return
         for one in usual:
-            if one.output not in recorded.outputs or (whole and element_type(one.dtype).is_float):
+            if one.output not in recorded.outputs or (what.whole and element_type(one.dtype).is_float):
                 continue
             observed = np.asarray(recorded.outputs[one.output], np.float64)
             wanted = np.asarray(expected[one.output], np.float64)
             if isinstance(subject.contract, Gemm) and subject.contract.split_k:
                 observed = observed.sum(axis=0)
             wanted = np.broadcast_to(wanted, one.expected.shape)
-            if _is_scaled(recorded.spec.inputs) and _usually(wanted) < _SHRUNK * _usually(one.expected):
+            if what.scaled and _usually(wanted) < _SHRUNK * _usually(one.expected):
                 continue
             held, bound = _far(wanted, one.dtype)
             yield Comparison(
@@ -232,9 +226,7 @@ def _beside(subject: Subject, recorded: Recorded, usual: Sequence[Comparison]) -
                 observed,
                 np.where(held, wanted, observed),
                 np.zeros(observed.shape, np.bool_),
-                0.0
-                if whole or (_is_exact(recorded.spec.inputs) and not element_type(one.dtype).is_float)
-                else bound,
+                0.0 if _exactly(kind, one.dtype) else bound,
             )
 
 
