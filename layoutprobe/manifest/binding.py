@@ -192,6 +192,11 @@ class Binding(Struct, frozen=True):
         """ "M=128 N=128 K=64"."""
         return size_title(self.sizes)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all buffers."""
+        return sum(buffer.nbytes for buffer in self.buffers.values())
+
     def number_of(self, workgroup: tuple[int, int, int]) -> int:
         """Which of all workgroups one is, x first."""
         x, y, z = workgroup

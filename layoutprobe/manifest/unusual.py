@@ -7,6 +7,7 @@ It is one where the manifest says that the kernel bears them (`bears`), and wher
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -27,12 +28,21 @@ _NEAR_EPSILON = 2.0**-10
 _HALVES, _CODES = 8, 7
 _WIDE = 16
 """Bits of floats that hold such numbers without much rounding."""
+_BELOW_F16 = 2.0**-24
+"""Of such a number f16 keeps no digit, and f32 all of them."""
 _BF16, _F16 = 8, 11
 """Bits of a number of these, with the one that is not written."""
 _SMALL = 8
 """Bits of floats that kernels may take apart by themselves."""
 _REACH = 1e6
 """Types whose largest number lies below this overflow in practice: f16, and floats of 8 bits."""
+_NANS = np.array([0xFFF8 << 48, 0x7FFFFFFFE << 28, 0x7FF8 << 48, 0xFFFFFFFFE << 28], np.uint64).view(
+    np.float64
+)
+"""NaN as x86 makes it, with the sign, with all bits that an f32 has (to round that by hand overflows), and as others
+make it."""
+_MANY = 16
+"""Elements of which it matters whether they are all alike."""
 _MOST = 4
 """Inputs that are tried, one at a time."""
 
@@ -47,8 +57,9 @@ class Unusual(Struct, frozen=True):
         whole: they tell something of outputs that are integers alone.
         hunted: they are tried where somebody hunts for trouble, or the manifest says that the kernel bears them.
         scaled: all inputs are scaled together, where there are several: outputs that become as small tell nothing.
+        beside: an input is tried only where some other one has fewer bits: values of both may be kept in these.
         foreign: elements of outputs that do not depend on what is unusual are judged; all, where the manifest says
-            that the kernel bears such inputs.
+            that the kernel bears such inputs, and where the output is of integers that the reference says.
         share: of the elements of an output at least so many are others, or nothing is said.
         exact: integers of outputs have to be the same, and not only nearly so.
         numbered: numbers that the input has follow its name, as in "edges x 5.75 -2.5"; `fill` is made of them.
@@ -60,6 +71,7 @@ class Unusual(Struct, frozen=True):
     whole: bool = False
     hunted: bool = False
     scaled: bool = False
+    beside: bool = False
     foreign: bool = False
     share: float = 0.0
     exact: bool = False
@@ -127,16 +139,17 @@ def _saturated(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
     return np.where(usual > 0, kind.largest if kind.is_float else np.iinfo(kind.storage).max, least)
 
 
-def _holding(value: float) -> Callable[[Values, BoundBuffer, bool], Values]:
-    """One element of every third row, at another place in each: none of the rows between has one."""
+def _holding(*numbers: float) -> Callable[[Values, BoundBuffer, bool], Values]:
+    """One element of two rows of three, at another place in each: none of the rows between has one. Where there are
+    several numbers, each row has the next one."""
 
     def fill(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
         if not mine or not buffer.element.is_float:
             return usual
         lines = np.array(usual, np.float64)
         rows = lines.reshape(-1, lines.shape[-1])
-        at = np.arange(min(1, len(rows) - 1), len(rows), 3)
-        rows[at, (at + lines.shape[-1] // 2) % lines.shape[-1]] = value
+        at = np.flatnonzero(np.arange(len(rows)) % 3) if len(rows) > 1 else np.arange(1)
+        rows[at, (at + lines.shape[-1] // 2) % lines.shape[-1]] = np.resize(numbers, len(at))
         return lines
 
     return fill
@@ -186,6 +199,14 @@ def _void(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
     return np.where(_rows(usual) % 3 == 1, -np.inf, usual)
 
 
+def _same(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
+    return np.full(usual.shape, usual.flat[0]) if mine and usual.size else usual
+
+
+def _slight(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
+    return usual * _BELOW_F16 if mine else usual
+
+
 def _is_wide(buffer: BoundBuffer) -> bool:
     return _is_float(buffer) and len(buffer.shape) > 1
 
@@ -196,6 +217,14 @@ def _is_float(buffer: BoundBuffer) -> bool:
 
 def _is_precise(buffer: BoundBuffer) -> bool:
     return _is_wide(buffer) and buffer.element.bits > _WIDE
+
+
+def _is_long(buffer: BoundBuffer) -> bool:
+    return prod(buffer.shape) > _MANY
+
+
+def _is_widest(buffer: BoundBuffer, inputs: Sequence[BoundBuffer]) -> bool:
+    return buffer.element.bits > min(other.element.bits for other in inputs)
 
 
 def _saturates(buffer: BoundBuffer) -> bool:
@@ -240,11 +269,15 @@ UNUSUAL = {
         "all codes are as large as their types hold, those of {name} of both signs", _extreme, _is_code
     ),
     "tiny": Unusual("{name} is tiny", _times(2.0**-14, 2.0**-40), _is_wide),
+    "slight": Unusual("{name} is about 1e-7", _slight, _is_precise, beside=True),
     "huge": Unusual("{name} is huge", _HUGE, _is_wide),
     "vast": Unusual("all inputs are huge", _vast, scaled=True),
-    "infinite": Unusual("{name} is -infinity here and there", _holding(-np.inf), _is_wide, foreign=True),
+    "infinite": Unusual(
+        "{name} is -infinity here and there", _holding(-np.inf), _is_wide, foreign=True, exact=True
+    ),
     "void": Unusual("rows of {name} are -infinity", _void, _is_wide, exact=True),
-    "nan": Unusual("{name} is NaN here and there", _holding(np.nan), _is_wide, foreign=True),
+    "nan": Unusual("{name} is NaN here and there", _holding(*_NANS), _is_wide, foreign=True, exact=True),
+    "same": Unusual("all of {name} is one number", _same, _is_long, whole=True),
     "edges": Unusual("{name} is exactly", _at(()), _is_float, exact=True, numbered=True),
     "saturated": Unusual("{name} is as large as its type holds", _saturated, _saturates, hunted=True),
 }
@@ -270,7 +303,8 @@ def kinds_for(
         if unusual.takes is None:
             yield word
         else:
-            names = [f"{b.name}{at if unusual.numbered else ''}" for b in inputs if unusual.takes(b)]
+            fit = (b for b in inputs if unusual.takes(b) and (not unusual.beside or _is_widest(b, inputs)))
+            names = [f"{b.name}{at if unusual.numbered else ''}" for b in fit]
             yield from (f"{word} {name}" for name in names[:_MOST])
 
 

@@ -117,8 +117,12 @@ class ElementType(Struct, frozen=True):
         return raw if self.nan is None else np.where(nan, self.raw.type(self.nan), raw)
 
     def store(self, values: ArrayLike) -> NDArray[Any]:
-        """As `encode`, in dtype `storage`."""
-        return self.encode(values).view(self.storage)
+        """As `encode`, in dtype `storage`; where that is numpy's own, a NaN keeps its sign and its bits."""
+        stored = self.encode(values).view(self.storage)
+        if self.storage.kind != "f":
+            return stored
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            return np.where(np.isnan(stored), np.asarray(values).astype(self.storage), stored)
 
     def load(self, stored: NDArray[Any]) -> NDArray[Any]:
         """The numbers that `store` stored, in numpy's own type; in f32 where it has none of that name."""

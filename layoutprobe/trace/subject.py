@@ -229,11 +229,8 @@ class Subject(Struct, frozen=True, eq=False):
 
 
 def _is_small(subject: Subject) -> bool:
-    def taken(binding: Binding) -> int:
-        return sum(buffer.nbytes for buffer in binding.buffers.values())
-
-    least = min(taken(bind(subject.case, sizes)) for sizes in subject.case.sizes)
-    return taken(subject.binding) <= _SMALL * least
+    least = min(bind(subject.case, sizes).nbytes for sizes in subject.case.sizes)
+    return subject.binding.nbytes <= _SMALL * least
 
 
 class UndecidedError(Exception):
