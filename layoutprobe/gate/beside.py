@@ -1,5 +1,6 @@
-"""Sizes beside those of the manifest, at which a glance is taken: the smallest, a larger and ragged one, one that has
-not the divisor which all of the manifest have, and those at which loops go round as often as at no other.
+"""Sizes beside those of the manifest, at which a glance is taken: the smallest, a larger and ragged one, some between
+that are unlike all of them, one that has not the divisor which all of the manifest have, and those at which loops go
+round as often as at no other.
 
 Nobody says that the kernel must bear them, so what goes wrong there is no finding; the headline tells it.
 """
@@ -15,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from layoutprobe.errors import ProbeError
+from layoutprobe.gate.between import between
 from layoutprobe.gate.passes import Passes, Sought, launched, tested
 from layoutprobe.gate.tally import Outcome, Tally
 from layoutprobe.manifest.model import Sizes, size_title
@@ -28,6 +30,8 @@ _VOLUME = 1 << 24
 """What is looked at is no larger."""
 _SMALL = 1 << 14
 """What launches have found is tried if it is no larger, however small those of the manifest are."""
+_BETWEEN = 3
+"""Sizes between those of the manifest that are tried."""
 _MORE = 2
 """Sizes that are tried for the sake of loops."""
 _FOUND = 3
@@ -92,6 +96,11 @@ class _Glance:
         if self.possible:
             for sizes in self._edges():
                 self._try(sizes)
+            for _ in range(_BETWEEN):
+                unlike = between(self.listed, self.steps, self.tried, partial(is_ruled_out, self.case))
+                if unlike is None or self.wrong:
+                    break
+                self._try(unlike)
             uneven = self._bears(self._uneven())
             for _ in range(_MORE):
                 if (wanted := next(self._wanted(), None)) is None:

@@ -26,7 +26,7 @@ from layoutprobe.manifest.model import KernelCase, Sizes
 from layoutprobe.manifest.unusual import kinds_for
 from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.gate import Hunt
-from layoutprobe.trace.unusual import free_inputs
+from layoutprobe.trace.unusual import inputs_of
 
 _SIZES = 2
 """Sizes that are tried before one kind of values and one seed."""
@@ -216,7 +216,7 @@ def _values(case: KernelCase) -> Iterator[Trial]:
     if case.bears is not None:
         return
     listed = sorted(case.sizes, key=lambda sizes: prod(sizes.values()))
-    kinds = list(kinds_for(free_inputs(bind(case, listed[0])), hunted=True))
+    kinds = list(kinds_for(inputs_of(bind(case, listed[0])), hunted=True))
     for sizes in [listed[0], *listed[1:][-1:]]:
         yield from (Trial(sizes, bears=kind) for kind in kinds)
 

@@ -215,7 +215,9 @@ def make_inputs(
         if buffer.argument.data is not None:
             result[buffer.name] = buffer.element.load(buffer.argument.data.array)
         elif buffer.argument.values is not None:
-            result[buffer.name] = _given(buffer, binding)
+            listed, (what, name) = _given(buffer, binding), unusual or (None, "")
+            is_meant = what is not None and what.given and name == buffer.name
+            result[buffer.name] = what.fill(listed, buffer, True) if what and is_meant else listed
         elif _starts_undefined(buffer, binding, kind, beta):
             result[buffer.name] = None
         elif buffer.argument.initial == "zero":

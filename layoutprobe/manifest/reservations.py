@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import gcd, prod
 
 from layoutprobe.errors import UsageError
@@ -16,6 +16,7 @@ _VECTOR = 4
 TILE = 16
 """Rows of the smallest matrix instruction's tile that is common."""
 _NAMES = ("M", "N", "K")
+_WHOLE, _NEUTRAL = "iu", ({0.0}, {1.0})
 _LOOSE_RELATIVE, _LOOSE_ABSOLUTE = 0.02, 0.1
 """Sums of products of standard normal numbers are about the square root of K; bf16 has a rounding error of
 0.4 %."""
@@ -84,12 +85,40 @@ def _whole(case: KernelCase, uneven: bool | None) -> Iterator[str]:
         yield f"every {' and '.join(f'{name} is a multiple of {step}' for name, step in steps.items())}{wrong}"
     if DEPTH in case.sizes[0] and len({sizes[DEPTH] for sizes in case.sizes}) == 1:
         yield f"{DEPTH} is {case.sizes[0][DEPTH]} in every size"
-    pairs = [(i, j) for i, j in ((0, 1), (0, 2), (1, 2)) if all(values[i] == values[j] for values in extents)]
-    if extents and pairs:
-        alike = [name for i, name in enumerate(_NAMES) if any(i in pair for pair in pairs)]
-        yield f"{' = '.join(alike)} in every size: one taken for the other is not seen"
+    alike = _alike(dict(zip(_NAMES, zip(*extents, strict=True), strict=False)))
+    numbers = _numbers(case)
+    varying = {name: values for name, values in numbers.items() if len(set(values)) > 1}
+    if same := [" = ".join(names) for names in {**_alike(varying), **alike}.values()]:
+        yield f"{', '.join(same)} in every size: one taken for the other is not seen"
     if _never_batched(case):
         yield "the batch is 1 in every size"
+    if fixed := [f"{name} is {values[0]:g}" for name, values in numbers.items() if name not in varying]:
+        more = [f"{len(fixed) - _FEW} more are fixed"] if len(fixed) > _FEW else []
+        yield f"{' and '.join([*fixed[:_FEW], *more])} in every size"
+
+
+def _alike(values: Mapping[str, tuple[float, ...]]) -> dict[tuple[float, ...], list[str]]:
+    """Values at all sizes -> all that have these, where several have."""
+    found: dict[tuple[float, ...], list[str]] = {}
+    for name, one in values.items():
+        found.setdefault(one, []).append(name)
+    return {one: names for one, names in found.items() if len(names) > 1}
+
+
+def _numbers(case: KernelCase) -> dict[str, tuple[float, ...]]:
+    """What the kernel is handed at each size: whole numbers, and others where they are 0 or 1 throughout, so that a
+    term or a factor is as good as absent."""
+    try:
+        handed = [bind(case, sizes).scalars for sizes in case.sizes]
+    except UsageError:  # it is told where that size is run
+        return {}
+    found: dict[str, tuple[float, ...]] = {}
+    for argument in case.arguments:
+        values = [one[argument.name] for one in handed if argument.name in one]
+        numbers = tuple(value for value in values if not isinstance(value, str))
+        if len(numbers) == len(handed) and (argument.dtype[:1] in _WHOLE or set(numbers) in _NEUTRAL):
+            found[argument.name] = numbers
+    return found
 
 
 def steps_of(case: KernelCase) -> dict[str, int]:

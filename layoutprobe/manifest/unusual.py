@@ -58,6 +58,7 @@ class Unusual(Struct, frozen=True):
         hunted: they are tried where somebody hunts for trouble, or the manifest says that the kernel bears them.
         scaled: all inputs are scaled together, where there are several: outputs that become as small tell nothing.
         beside: an input is tried only where some other one has fewer bits: values of both may be kept in these.
+        given: they are about inputs whose contents the manifest states, and not about others.
         foreign: elements of outputs that do not depend on what is unusual are judged; all, where the manifest says
             that the kernel bears such inputs, and where the output is of integers that the reference says.
         share: of the elements of an output at least so many are others, or nothing is said.
@@ -72,6 +73,7 @@ class Unusual(Struct, frozen=True):
     hunted: bool = False
     scaled: bool = False
     beside: bool = False
+    given: bool = False
     foreign: bool = False
     share: float = 0.0
     exact: bool = False
@@ -223,6 +225,10 @@ def _is_long(buffer: BoundBuffer) -> bool:
     return prod(buffer.shape) > _MANY
 
 
+def _is_listed(buffer: BoundBuffer) -> bool:
+    return _is_long(buffer) and not buffer.element.is_float and buffer.element.bits > _SMALL
+
+
 def _is_widest(buffer: BoundBuffer, inputs: Sequence[BoundBuffer]) -> bool:
     return buffer.element.bits > min(other.element.bits for other in inputs)
 
@@ -278,6 +284,7 @@ UNUSUAL = {
     "void": Unusual("rows of {name} are -infinity", _void, _is_wide, exact=True),
     "nan": Unusual("{name} is NaN here and there", _holding(*_NANS), _is_wide, foreign=True, exact=True),
     "same": Unusual("all of {name} is one number", _same, _is_long, whole=True),
+    "repeated": Unusual("all of {name} is one of its numbers", _same, _is_listed, given=True, exact=True),
     "edges": Unusual("{name} is exactly", _at(()), _is_float, exact=True, numbered=True),
     "saturated": Unusual("{name} is as large as its type holds", _saturated, _saturates, hunted=True),
 }
@@ -290,21 +297,27 @@ def kinds_for(
     """The kinds that fit some inputs.
 
     Args:
-        inputs: whose contents are free.
+        inputs: whose contents are free, or stated by the manifest.
         numbers: at which inputs may have an edge.
         hunted: those, too, that only a hunt tries.
     """
     at = "".join(f" {number:.10g}" for number in numbers)  # not rounded: an edge is exactly there
+    free = [b for b in inputs if b.argument.values is None]
+    given = [b for b in inputs if b.argument.values is not None]
     for word, unusual in UNUSUAL.items():
         if (unusual.hunted and not hunted) or (unusual.numbered and not at):
             continue
-        if unusual.scaled and sum(map(_is_wide, inputs)) <= 1:
+        if unusual.scaled and sum(map(_is_wide, free)) <= 1:
             continue
         if unusual.takes is None:
             yield word
         else:
-            fit = (b for b in inputs if unusual.takes(b) and (not unusual.beside or _is_widest(b, inputs)))
-            names = [f"{b.name}{at if unusual.numbered else ''}" for b in fit]
+            fit = filter(unusual.takes, given if unusual.given else free)
+            names = [
+                f"{b.name}{at if unusual.numbered else ''}"
+                for b in fit
+                if not unusual.beside or _is_widest(b, free)
+            ]
             yield from (f"{word} {name}" for name in names[:_MOST])
 
 

@@ -48,7 +48,7 @@ def far_off(subject: Subject, compared: Iterable[Comparison]) -> tuple[str, ...]
         return ()
     usual = _usual(compared)
     found: list[str] = []
-    for kind in kinds_for(free_inputs(subject.binding), _numbers(subject)):
+    for kind in kinds_for(inputs_of(subject.binding), _numbers(subject)):
         recorded = _run(subject, kind)
         if recorded is None:
             continue
@@ -163,12 +163,13 @@ def told(kind: str) -> str:
     return unusual.says.format(name=about) if unusual else kind
 
 
-def free_inputs(binding: Binding) -> list[BoundBuffer]:
-    """Inputs whose values may be any."""
+def inputs_of(binding: Binding) -> list[BoundBuffer]:
+    """Inputs that nobody makes before the launch: those that may hold anything, and those of which the manifest says
+    what they hold."""
     return [
         b
         for b in binding.buffers.values()
-        if b.argument.role != "out" and is_coded(b) and not b.argument.made
+        if b.argument.role != "out" and (is_coded(b) or b.argument.values is not None) and not b.argument.made
     ]
 
 

@@ -302,8 +302,8 @@ CASES = {
     "a zero that is less than zero": (
         SIGNS,
         (("v < 0", "__float_as_uint(v) >> 31"),),
-        "y is another one where values tie, or lie half-way between two integers, or where x has zeros of both signs, "
-        "or where x is NaN here and there",
+        "y is another one where values tie, or lie half-way between two integers, or where x has zeros of both "
+        "signs, or where x is NaN here and there",
     ),
     "rounded to 16 bits": (ROUNDED, (), None),
     "ties are rounded up": (
