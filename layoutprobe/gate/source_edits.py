@@ -98,8 +98,9 @@ class SourceEdits:
         for finding in findings:
             for place in self._statements(finding, known, ran):
                 for edit in self._at(place, finding):
-                    if edit.key not in ranked or edit.rank < ranked[edit.key].rank:
-                        ranked[edit.key] = edit
+                    first = ranked.setdefault(edit.key, edit)  # it belongs to the finding that comes first
+                    if edit.rank < first.rank:
+                        ranked[edit.key] = replace(edit, finding=first.finding)
         return sorted(ranked.values(), key=lambda edit: edit.rank)
 
     def find(self, line: SourceLine) -> Path | None:

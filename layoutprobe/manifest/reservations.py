@@ -92,9 +92,9 @@ def _whole(case: KernelCase, uneven: bool | None) -> Iterator[str]:
         yield f"{', '.join(same)} in every size: one taken for the other is not seen"
     if _never_batched(case):
         yield "the batch is 1 in every size"
-    if fixed := [f"{name} is {values[0]:g}" for name, values in numbers.items() if name not in varying]:
+    if fixed := [f"{name} is {values[0]}" for name, values in numbers.items() if name not in varying]:
         more = [f"{len(fixed) - _FEW} more are fixed"] if len(fixed) > _FEW else []
-        yield f"{' and '.join([*fixed[:_FEW], *more])} in every size"
+        yield f"{', '.join([*fixed[:_FEW], *more])} in every size"
 
 
 def _alike(values: Mapping[str, tuple[float, ...]]) -> dict[tuple[float, ...], list[str]]:

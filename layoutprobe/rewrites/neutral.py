@@ -9,7 +9,9 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
+from layoutprobe.rewrites.omitted import added
 from layoutprobe.rewrites.spot import Rewrite, Spot
+from layoutprobe.source.expressions import heads_around
 from layoutprobe.source.statements import Source
 
 _ZERO = re.compile(r"0(?:\.0*)?f?")
@@ -46,6 +48,42 @@ def neutral(spot: Spot) -> Iterator[Rewrite]:
             if "integer" not in spot.sorts(node.parts[-1]) and not below[:1].isdigit():
                 new = spot.replace(first, node.last, f"({below} > 0 ? {text} : 0)", "neutral")
                 yield replace(new, rank=0.3)
+
+
+def of_nothing(spot: Spot) -> Iterator[Rewrite]:
+    """`if (top == -INFINITY) return;` behind `top = fmaxf(a, b)`, and `(a == -INFINITY ? 0 : expf(a - top))`: of two
+    that are both empty the difference is NaN."""
+    source, least = spot.source, _infinite(spot.source) or "-INFINITY"
+    behind = source.slice(spot.within.stop, spot.function.stop)
+    for piece in spot.pieces:
+        found = spot.assignment(piece)
+        if found is None or found[0] != "=" or not _LARGER.match(spot.text(found[2])):
+            continue
+        name = source.tokens[found[1].last - 1].text
+        if re.search(rf"\bexp\w*\([^;]*-\s*{name}\b", behind):
+            ways = [_LEFT[head] for head in _heads(spot) if head in _LEFT]
+            yield from (
+                replace(added(spot, f"if ({name} == {least}) {way};"), kind="of_nothing") for way in ways[:1]
+            )
+    for node in spot.tree.walk():
+        text = spot.text(node)
+        taken = _OF_DIFFERENCE.fullmatch(text) if node.kind == "call" else None
+        if taken is not None:
+            yield spot.replace(
+                node.first, node.last, f"({taken[1]} == {least} ? 0.0f : {text})", "of_nothing"
+            )
+
+
+def _heads(spot: Spot) -> Iterator[str]:
+    """What the heads around a statement are called, the innermost first; of a function it is the type."""
+    for word, opened, _ in heads_around(spot.source, spot.within.start):
+        yield word if word in _LEFT else spot.source.word(opened - 2)
+
+
+_LEFT = {"for": "continue", "while": "continue", "void": "return"}
+"""How what is left of a block is left out."""
+_LARGER = re.compile(r"(?:[\w:]*\bf?max\w*|[\w:]*_max)\s*\(")
+_OF_DIFFERENCE = re.compile(r"[\w:]*exp\w*\(\s*([^;()-]+?)\s*-[^;()]+\)")
 
 
 @lru_cache(maxsize=32)

@@ -79,7 +79,7 @@ from layoutprobe.rewrites.lanes import lanes, parity
 from layoutprobe.rewrites.less import gone, less, turned
 from layoutprobe.rewrites.loops import shares
 from layoutprobe.rewrites.moves import moves
-from layoutprobe.rewrites.neutral import neutral
+from layoutprobe.rewrites.neutral import neutral, of_nothing
 from layoutprobe.rewrites.of_reference import of_reference
 from layoutprobe.rewrites.omitted import advanced, omitted
 from layoutprobe.rewrites.ones import nonzero, ones, quotients
@@ -260,6 +260,7 @@ KINDS: Mapping[str, Kind] = {
     "shares": Kind(shares, 2.9, 0.1, most=16),
     "gone_on": Kind(gone_on, 3.2, 0.1, most=20),
     "neutral": Kind(neutral, 3.2, 0.1),
+    "of_nothing": Kind(of_nothing, 3.0, 0.1, most=8),
     "made_elements": Kind(made_elements, 3.0, 0.1, most=12),
     "whole_alike": Kind(whole_alike, 3.2, 0.1, most=12),
     "steps": Kind(steps, 2.4, 0.1),

@@ -258,6 +258,29 @@ SCALED = Style(
     _ROWS.format(x="f16", y="f16", more=_TWO.format(r="f32")),
     'def layer(inputs, sizes):\n    return {"y": 1000 * inputs["x"] * inputs["r"]}\n',
 )
+ROUTED = Style(
+    HEAD
+    + """extern "C" __global__ void layer(const int* x, int* y, int N) {
+  for (int e = threadIdx.x; e < N; e += 32) {
+    int count = 0;
+    for (int i = 0; i < N; ++i) count += x[blockIdx.x * N + i] == e;
+    y[blockIdx.x * N + e] = count;
+  }
+}
+""",
+    _ROWS.format(x="i32", y="i32", more="")
+    .replace(
+        'dtype = "i32", shape = ["M", "N"] },',
+        'dtype = "i32", shape = ["M", "N"], values = "i1 * 7 % N" },',
+        1,
+    )
+    .replace("N = 33", "N = 600"),
+    """
+import numpy as np
+def layer(inputs, sizes):
+    return {"y": np.stack([np.bincount(row, minlength=sizes["N"]) for row in inputs["x"]])}
+""",
+)
 CASES = {
     "doubled": (DOUBLED, (), None),
     "an index of 16 bits": (
@@ -358,6 +381,12 @@ CASES = {
         "y is far off where rows of the inputs are zero; "
         "y is another one where rows of x are -infinity, or where all of x is one number",
     ),
+    "routed": (ROUTED, (), None),
+    "a count of a byte": (
+        ROUTED,
+        (("int count = 0", "unsigned char count = 0"),),
+        "y is another one where all of x is one of its numbers",
+    ),
     "scaled": (SCALED, (), None),
     "a scale in f16": (
         SCALED,
@@ -436,7 +465,7 @@ def test_two_sizes_beside_those_of_the_manifest(tmp_path: Path, fault: int, says
 
 @pytest.mark.parametrize(
     ("fault", "depths", "told"),
-    [(0, (8, 24), ()), (11, (8, 24), ("others go wrong",)), (12, (9, 45), ("K=27",))],
+    [(0, (8, 24), ()), (11, (8, 24), ("others go wrong",)), (12, (9, 45), ("K=18",))],
 )
 def test_sizes_that_no_listed_one_is_like(
     tmp_path: Path, fault: int, depths: tuple[int, int], told: tuple[str, ...]

@@ -184,6 +184,28 @@ def test_an_index_function_of_others_is_offered_for_a_plain_number() -> None:
     assert place(text, "t.cell[id] = v", "t.cell[t.slot(id / t.CHUNKS, id % t.CHUNKS)] = v") < EARLY
 
 
+@pytest.mark.parametrize(
+    ("head", "guard"),
+    [
+        ("__device__ void join(Part& p, Part o) {{\n{body}}}\n", "if (high == -INFINITY) return;"),
+        (
+            "__device__ float all(Part p, const Part* os, int n) {{\n  for (int i = 0; i < n; ++i) {{\n"
+            "    Part o = os[i];\n{body}  }}\n  return p.sum;\n}}\n",
+            "if (high == -INFINITY) continue;",
+        ),
+    ],
+)
+def test_two_that_are_empty_are_left_out(head: str, guard: str) -> None:
+    """The difference of their maxima is NaN."""
+    body = (
+        "  const float high = fmaxf(p.peak, o.peak);\n  {}\n  p.sum = p.sum * expf(p.peak - high) + o.sum;\n"
+    )
+    part = "struct Part {\n  float peak = -INFINITY, sum = 0.0f;\n};\n"
+    right, wrong = (part + head.format(body=body.format(text)) for text in (guard, ""))
+    spot = spot_of(wrong, wrong.index("const float high"))
+    assert words(right) in [words(one.apply(wrong)) for one in offered(spot)][:EARLY]
+
+
 def test_a_barrier_is_offered_behind_the_block_of_a_branch() -> None:
     mistaken = STENCIL.replace("\n    __syncthreads();\n  }\n}", "\n  }\n}")
     spot = spot_of(mistaken, mistaken.index("if (i < 50)"))
