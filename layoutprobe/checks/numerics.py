@@ -21,7 +21,7 @@ from layoutprobe.trace.gemm_faults import error_metrics
 from layoutprobe.trace.rounding import rounded_otherwise
 from layoutprobe.trace.subject import Subject
 from layoutprobe.trace.ties import at_ties
-from layoutprobe.trace.unusual import far_off, idle_c, told
+from layoutprobe.trace.unusual import beside_infinity, far_off, idle_c, told
 
 NAME = "numerics"
 LAW = "the outputs are what the contract computes in float64, up to the rounding of their types"
@@ -118,7 +118,13 @@ def run(subject: Subject) -> CheckResult:
     if findings:
         return found
     widened = dict.fromkeys(c.widened for c in compared if c.in_need_of_wider)
-    reserved = (*widened, *at_ties(compared), *far_off(subject, compared), *idle_c(subject))
+    reserved = (
+        *widened,
+        *at_ties(compared),
+        *far_off(subject, compared),
+        *idle_c(subject),
+        *beside_infinity(subject),
+    )
     if isinstance(contract, Reference):
         reserved += rounded_otherwise(c for c in compared if not subject.case.tolerance_of(c.name).given)
     return replace(found, reserved=(*reserved, *in_need_of_zeros(subject, judged)))

@@ -58,6 +58,7 @@ class Unusual(Struct, frozen=True):
         hunted: they are tried where somebody hunts for trouble, or the manifest says that the kernel bears them.
         scaled: all inputs are scaled together, where there are several: outputs that become as small tell nothing.
         beside: an input is tried only where some other one has fewer bits: values of both may be kept in these.
+        linear: of a product they say nothing that others do not, which are tried of it anyway.
         given: they are about inputs whose contents the manifest states, and not about others.
         foreign: elements of outputs that do not depend on what is unusual are judged; all, where the manifest says
             that the kernel bears such inputs, and where the output is of integers that the reference says.
@@ -73,6 +74,7 @@ class Unusual(Struct, frozen=True):
     hunted: bool = False
     scaled: bool = False
     beside: bool = False
+    linear: bool = False
     given: bool = False
     foreign: bool = False
     share: float = 0.0
@@ -260,12 +262,14 @@ def _at(numbers: Sequence[float]) -> Callable[[Values, BoundBuffer, bool], Value
 UNUSUAL = {
     "low": Unusual(f"{{name}} is about -{_SHIFT}", _shifted(-_SHIFT), _is_wide),
     "high": Unusual(f"{{name}} is about {_SHIFT}", _shifted(_SHIFT), _is_wide),
-    "deep": Unusual(f"{{name}} is about -{_DEEP}", _shifted(-_DEEP), _is_wide),
-    "offset": Unusual(f"{{name}} is about {_MEAN}, give or take 1", _shifted(_MEAN, 1), _is_precise),
-    "small": Unusual("{name} is about 0.001", _times(_NEAR_EPSILON, _NEAR_EPSILON), _is_wide),
-    "faint": Unusual("all inputs are about 0.001", _faint, scaled=True),
+    "deep": Unusual(f"{{name}} is about -{_DEEP}", _shifted(-_DEEP), _is_wide, linear=True),
+    "offset": Unusual(
+        f"{{name}} is about {_MEAN}, give or take 1", _shifted(_MEAN, 1), _is_precise, linear=True
+    ),
+    "small": Unusual("{name} is about 0.001", _times(_NEAR_EPSILON, _NEAR_EPSILON), _is_wide, linear=True),
+    "faint": Unusual("all inputs are about 0.001", _faint, scaled=True, linear=True),
     "subnormal": Unusual("{name} is subnormal", _subnormal, _is_small),
-    "blank": Unusual("rows of the inputs are zero", _blank),
+    "blank": Unusual("rows of the inputs are zero", _blank, linear=True),
     "halves": Unusual("values tie, or lie half-way between two integers", _halves, whole=True),
     "zeros": Unusual("{name} has zeros of both signs", _zeros, _is_wide, whole=True),
     "ties": Unusual(
@@ -274,15 +278,22 @@ UNUSUAL = {
     "extreme": Unusual(
         "all codes are as large as their types hold, those of {name} of both signs", _extreme, _is_code
     ),
-    "tiny": Unusual("{name} is tiny", _times(2.0**-14, 2.0**-40), _is_wide),
+    "tiny": Unusual("{name} is tiny", _times(2.0**-14, 2.0**-40), _is_wide, linear=True),
     "slight": Unusual("{name} is about 1e-7", _slight, _is_precise, beside=True),
-    "huge": Unusual("{name} is huge", _HUGE, _is_wide),
-    "vast": Unusual("all inputs are huge", _vast, scaled=True),
+    "huge": Unusual("{name} is huge", _HUGE, _is_wide, linear=True),
+    "vast": Unusual("all inputs are huge", _vast, scaled=True, linear=True),
     "infinite": Unusual(
-        "{name} is -infinity here and there", _holding(-np.inf), _is_wide, foreign=True, exact=True
+        "{name} is -infinity here and there",
+        _holding(-np.inf),
+        _is_wide,
+        foreign=True,
+        exact=True,
+        linear=True,
     ),
-    "void": Unusual("rows of {name} are -infinity", _void, _is_wide, exact=True),
-    "nan": Unusual("{name} is NaN here and there", _holding(*_NANS), _is_wide, foreign=True, exact=True),
+    "void": Unusual("rows of {name} are -infinity", _void, _is_wide, exact=True, linear=True),
+    "nan": Unusual(
+        "{name} is NaN here and there", _holding(*_NANS), _is_wide, foreign=True, exact=True, linear=True
+    ),
     "same": Unusual("all of {name} is one number", _same, _is_long, whole=True),
     "repeated": Unusual("all of {name} is one of its numbers", _same, _is_listed, given=True, exact=True),
     "edges": Unusual("{name} is exactly", _at(()), _is_float, exact=True, numbered=True),

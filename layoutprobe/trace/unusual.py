@@ -49,6 +49,8 @@ def far_off(subject: Subject, compared: Iterable[Comparison]) -> tuple[str, ...]
     usual = _usual(compared)
     found: list[str] = []
     for kind in kinds_for(inputs_of(subject.binding), _numbers(subject)):
+        if isinstance(subject.contract, Gemm) and _of(kind).linear:
+            continue
         recorded = _run(subject, kind)
         if recorded is None:
             continue
@@ -113,6 +115,26 @@ def _independent(subject: Subject, recorded: Recorded, beside: Comparison) -> ND
 
 _FINITE = (0.25, -3.0)
 """Numbers in place of those that are not finite: what is the same with either does not depend on them."""
+
+
+def beside_infinity(subject: Subject) -> tuple[str, ...]:
+    """That an activated product is another one where A or B are infinite elsewhere: an element of another row, or
+    from beyond K, is multiplied by 0. In a sentence; empty where it is not so, or cannot be told.
+
+    It is no finding: some compute an activation so that it is NaN of infinity.
+    """
+    contract = subject.contract
+    if not isinstance(contract, Gemm) or not contract.activation or not _is_asked(subject):
+        return ()
+    recorded = _run(subject, "nonfinite")
+    if recorded is None:
+        return ()
+    beside = product_beside(subject, contract, recorded)
+    known, infinite = ~np.isnan(beside.expected), np.isinf(beside.expected)
+    wrong = known & (np.isnan(beside.observed) | (infinite & (beside.observed != beside.expected)))
+    return (
+        f"{contract.d} is another one where {contract.a} and {contract.b} are infinite here and there",
+    ) * bool(wrong.any())
 
 
 def idle_c(subject: Subject) -> tuple[str, ...]:
@@ -180,8 +202,8 @@ def _usual(compared: Iterable[Comparison]) -> list[Comparison]:
 
 
 def _exactly(subject: Subject, kind: str, dtype: str) -> bool:
-    """Whether an output of a type has to be the same on inputs of a kind, and not only nearly so: what lies at a tie
-    only a reference tells."""
+    """Whether an output of a type has to be the same on inputs of a kind, and not only nearly so: what becomes of a
+    tie only a reference says."""
     return subject.reference is not None and _asks_for_same(kind) and not element_type(dtype).is_float
 
 

@@ -213,6 +213,19 @@ def test_another_form_of_gelu_is_seen_through_one_rounding_to_f16(tmp_path: Path
     assert [says in one.what for one in found.findings] == ([] if form == GELU else [True])
 
 
+@pytest.mark.parametrize(
+    "masked", ["(_Float16)0", "B[(K - 1) * N + j0 + l]"], ids=["zero", "the last row again"]
+)
+def test_an_element_from_beyond_k_is_told_through_an_activation(tmp_path: Path, masked: str) -> None:
+    """A is zero there: an infinite element makes a NaN of it, which relu takes for nothing."""
+    end = "B[(k + e) * N + j0 + l] : "
+    source = edited(SOURCE, ((f"{end}(_Float16)0", f"{end}j0 + l < N ? {masked} : (_Float16)0"),))
+    found = verdict(tmp_path, source, GEMM)
+    told = [one for one in found.reservations if "infinite" in one]
+    says = "C is another one where A and B are infinite here and there"
+    assert (found.exit_code, told) == (0, [] if masked == "(_Float16)0" else [says])
+
+
 def test_an_epilogue_is_followed_slot_by_slot(tmp_path: Path) -> None:
     """Where the contract states the epilogue, both checks of the way decide: nothing is left open."""
     found = verdict(tmp_path, SOURCE, GEMM)
