@@ -20,7 +20,7 @@ from layoutprobe.trace.executed import small_floats
 from layoutprobe.trace.gemm_faults import error_metrics
 from layoutprobe.trace.rounding import rounded_otherwise
 from layoutprobe.trace.subject import Subject
-from layoutprobe.trace.ties import at_ties
+from layoutprobe.trace.ties import at_ties, rounded_between
 from layoutprobe.trace.unusual import beside_infinity, far_off, idle_c, told
 
 NAME = "numerics"
@@ -121,6 +121,7 @@ def run(subject: Subject) -> CheckResult:
     reserved = (
         *widened,
         *at_ties(compared),
+        *rounded_between(compared),
         *far_off(subject, compared),
         *idle_c(subject),
         *beside_infinity(subject),

@@ -40,6 +40,8 @@ class Comparison(Struct, frozen=True, eq=False, dict=True):
         bound: largest error allowed, per element or for all.
         product: what was computed, where it is a product.
         tied: elements that lie at a tie of rounding, and are the other one of two numbers: their bound lets it pass.
+        between: elements that are off by a little more than the bound, as what is rounded between steps makes them:
+            their bound lets it pass.
         own: the bound that the output's type alone would give; None where that is `bound`.
         widened: in words, why `bound` is another one.
     """
@@ -54,6 +56,7 @@ class Comparison(Struct, frozen=True, eq=False, dict=True):
     bound: Doubles | float
     product: Product | None = None
     tied: int = 0
+    between: int = 0
     own: Doubles | float | None = None
     widened: str = ""
 

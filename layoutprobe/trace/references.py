@@ -16,7 +16,7 @@ from layoutprobe.numbers.cut_off import cut_off
 from layoutprobe.observe.coverage import Coverage
 from layoutprobe.trace.comparison import Comparison, Doubles, undefined_in
 from layoutprobe.trace.epilogues import Steps, rebound, steps_of
-from layoutprobe.trace.executed import tile_of
+from layoutprobe.trace.executed import read_types, tile_of
 from layoutprobe.trace.gemm_faults import Product
 from layoutprobe.trace.narrow import only_kept, passed_through
 from layoutprobe.trace.orders import in_other_orders
@@ -25,7 +25,7 @@ from layoutprobe.trace.problem import NoProductError, require_product
 from layoutprobe.trace.products import product_of, typed
 from layoutprobe.trace.rounding import widened
 from layoutprobe.trace.subject import Recorded, RunSpec, Subject, UndecidedError
-from layoutprobe.trace.ties import settled
+from layoutprobe.trace.ties import between_steps, settled
 
 _REFERENCE = {"f16": 1e-3, "bf16": 1e-2, "f32": 1e-5, "f64": 1e-10}
 
@@ -45,16 +45,26 @@ def _compared(subject: Subject) -> Iterator[Comparison]:
     for kind in ("integers", "normal"):
         recorded = recorded_for(subject, RunSpec(kind))
         expected = subject.reference(reference_of(recorded), dict(subject.sizes))
-        for compared in settled(subject, reference_of(recorded), _beside(subject, recorded, expected)):
+        for compared in _settled(subject, recorded, expected):
             usual[compared.name] = compared.expected
             yield compared
     if takes_all_bits(subject, reference_of(recorded), usual):
         recorded = subject.run(BITS)
         expected = subject.reference(reference_of(recorded), dict(subject.sizes))
-        yield from settled(subject, reference_of(recorded), _beside(subject, recorded, expected))
+        yield from _settled(subject, recorded, expected)
     for recorded in in_other_orders(subject):
         expected = subject.reference(reference_of(recorded), dict(subject.sizes))
-        yield from settled(subject, reference_of(recorded), _beside(subject, recorded, expected))
+        yield from _settled(subject, recorded, expected)
+
+
+def _settled(subject: Subject, recorded: Recorded, expected: Mapping[str, Any]) -> Iterator[Comparison]:
+    """The outputs of one run; elements that rounding explains are right."""
+    inputs = reference_of(recorded)
+    found = settled(subject, inputs, _beside(subject, recorded, expected))
+    read = (
+        kind for kind in subject.once(read_types) if kind in _REFERENCE
+    )  # perhaps of what the kernel has made
+    return between_steps(subject, inputs, (*_on_the_way(subject), *read), found)
 
 
 def recorded_for(subject: Subject, spec: RunSpec) -> Recorded:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from layoutprobe.numbers import rounded
 from layoutprobe.trace.comparison import Comparison
 from layoutprobe.trace.subject import RunSpec, Subject, UndecidedError
-from layoutprobe.trace.ties import settled
+from layoutprobe.trace.ties import between_steps, rounded_between, settled
 
 QUANTISED = Style(
     HEAD
@@ -129,3 +129,41 @@ def test_which_elements_are_at_a_tie(reference: Callable[[Inputs], NDArray[Any]]
 def test_floats_of_eight_bits_are_rounded_as_integers_are() -> None:
     """Between 16 and 32 fp8 holds even numbers: 19 (twice) and 23 become 18 and 22 as well."""
     assert _undecided(lambda inputs: inputs["x"] * 0.1 * 10 + 16, "fp8", 2.0) == 3
+
+
+_P = np.exp(np.random.default_rng(3).standard_normal((40, 30)))
+_V = np.random.default_rng(4).integers(-9, 10, (30, 40)).astype(np.float64)
+
+
+def _summed(inputs: Inputs) -> NDArray[Any]:
+    return np.asarray(np.einsum("ik,kj->ij", np.log(inputs["p"]), inputs["v"]))
+
+
+def _exactly(inputs: Inputs) -> NDArray[Any]:
+    return np.asarray(np.dot(np.rint(inputs["p"]), inputs["v"]))
+
+
+@pytest.mark.parametrize(
+    ("reference", "count", "times", "right"),
+    [
+        (_summed, 1, 1.5, True),
+        (_summed, 1, 3.0, False),  # farther off than rounding makes it
+        (_summed, 9, 1.5, False),  # many are
+        (_exactly, 1, 1.5, False),  # nothing is rounded
+    ],
+)
+def test_single_elements_may_be_farther_off_where_sums_of_rounded_numbers_cancel(
+    reference: Callable[[Inputs], NDArray[Any]], count: int, times: float, *, right: bool
+) -> None:
+    expected = reference({"p": _P, "v": _V})
+    observed = expected.copy()
+    observed.reshape(-1)[:count] += times * 0.01
+    c = Comparison("y", "y", RunSpec(), "bf16", observed, expected, np.zeros(observed.shape, np.bool_), 0.01)
+    subject = SimpleNamespace(reference=lambda inputs, sizes: {"y": reference(inputs)}, sizes={}, memo={})
+    (found,) = between_steps(cast(Subject, subject), {"p": _P, "v": _V}, ["bf16"], [c])
+    assert (int(c.wrong.sum()), bool(found.wrong.any()), found.between) == (
+        count,
+        not right,
+        count if right else 0,
+    )
+    assert len(rounded_between([found])) == right
