@@ -207,6 +207,11 @@ def _same(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
     return np.full(usual.shape, usual.flat[0]) if mine and usual.size else usual
 
 
+def _none(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
+    """What holds a 0 somewhere, as offsets do, has shown what comes of it."""
+    return np.zeros_like(usual) if mine and usual.all() else usual
+
+
 def _slight(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
     return usual * _BELOW_F16 if mine else usual
 
@@ -228,7 +233,11 @@ def _is_long(buffer: BoundBuffer) -> bool:
 
 
 def _is_listed(buffer: BoundBuffer) -> bool:
-    return _is_long(buffer) and not buffer.element.is_float and buffer.element.bits > _SMALL
+    return _is_long(buffer) and _is_whole(buffer)
+
+
+def _is_whole(buffer: BoundBuffer) -> bool:
+    return not buffer.element.is_float and buffer.element.bits > _SMALL
 
 
 def _is_widest(buffer: BoundBuffer, inputs: Sequence[BoundBuffer]) -> bool:
@@ -296,6 +305,7 @@ UNUSUAL = {
     ),
     "same": Unusual("all of {name} is one number", _same, _is_long, whole=True),
     "repeated": Unusual("all of {name} is one of its numbers", _same, _is_listed, given=True, exact=True),
+    "none": Unusual("all of {name} is 0", _none, _is_whole, given=True, exact=True),
     "edges": Unusual("{name} is exactly", _at(()), _is_float, exact=True, numbered=True),
     "saturated": Unusual("{name} is as large as its type holds", _saturated, _saturates, hunted=True),
 }

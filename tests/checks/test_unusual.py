@@ -221,6 +221,25 @@ def layer(inputs, sizes):
     return {"y": np.clip(sums >> 11, -128, 127) + 0 * inputs["x"].astype(int)}
 """,
 )
+SHARED = Style(
+    HEAD
+    + """extern "C" __global__ void layer(const int* x, float* y, int N) {
+  for (int i = threadIdx.x; i < N; i += 32) {
+    const int count = x[blockIdx.x * N + i];
+    y[blockIdx.x * N + i] = count > 0 ? 12.0f / count : 0.0f;
+  }
+}
+""",
+    _ROWS.format(x="i32", y="f32", more="").replace(
+        'shape = ["M", "N"] }', 'shape = ["M", "N"], values = "1 + i1 % 5" }', 1
+    ),
+    """
+import numpy as np
+def layer(inputs, sizes):
+    x = inputs["x"].astype(float)
+    return {"y": np.divide(12, x, out=np.zeros_like(x), where=x > 0)}
+""",
+)
 CUT = Style(
     HEAD + _EACH.format(y="_Float16", value="(_Float16)fminf(fmaxf(100 * v, -65504.0f), 65504.0f)"),
     _ROWS.format(x="f32", y="f16", more=""),
@@ -380,6 +399,12 @@ CASES = {
         (("most == 255", "most == 256"),),
         "y is far off where rows of the inputs are zero; "
         "y is another one where rows of x are -infinity, or where all of x is one number",
+    ),
+    "shared": (SHARED, (), None),
+    "a share of nothing": (
+        SHARED,
+        (("count > 0 ? 12.0f / count : 0.0f", "12.0f / count"),),
+        "y is far off where all of x is 0",
     ),
     "routed": (ROUTED, (), None),
     "a count of a byte": (
