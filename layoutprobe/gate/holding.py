@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 from itertools import combinations
 
 from msgspec import Struct
@@ -344,17 +345,22 @@ def _is_for_a_name(one: Held, held: Sequence[Held]) -> bool:
 
 
 def _is_around_another(one: Held, held: Sequence[Held]) -> bool:
-    """Whether it does at several places at once what is enough at one of them."""
-    mine = one.edit.rewrite
-    alike = (other.edit.rewrite for other in held if other.edit.file == one.edit.file)
-    return any(
-        rewrite.kind == mine.kind
-        and mine.start <= rewrite.start
-        and rewrite.end <= mine.end
-        and rewrite.end - rewrite.start < mine.end - mine.start
-        and rewrite.text in mine.text
-        for rewrite in alike
+    """Whether it does something at several places at once, where one of them is enough for another change."""
+    mine, everywhere = one.edit.rewrite, _is_everywhere(one)
+    inside = (
+        its
+        for its in (other.edit.rewrite for other in held if other.edit.file == one.edit.file)
+        if mine.start <= its.start and its.end <= mine.end and its.end - its.start < mine.end - mine.start
     )
+    return any(everywhere or (its.kind == mine.kind and its.text in mine.text) for its in inside)
+
+
+def _is_everywhere(one: Held) -> bool:
+    """Whether it has one word for another at several places."""
+    old, new = (re.findall(r"\w+|\S", text) for text in (one.old, one.edit.rewrite.text))
+    ways = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    changed = [(*old[i:j], "for", *new[k:m]) for way, i, j, k, m in ways if way != "equal"]
+    return len(changed) > 1 and len(set(changed)) == 1
 
 
 _BESIDE = 80

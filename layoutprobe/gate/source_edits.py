@@ -113,7 +113,7 @@ class SourceEdits:
         order, scalars = _order(finding), scalars_for(self._copy.case, finding)
         far = place.far * _told(finding)
         sources = list(self.sources.values())
-        steps = _in_arguments(_STEP.findall(finding.what), self._copy.case)
+        steps = _in_arguments(steps_told(finding.what), self._copy.case)
         lacking = _lacking(finding.what, self._copy.case)
         spot = Spot(
             place.source,
@@ -256,6 +256,12 @@ class SourceEdits:
                     yield Near(here.far + DEFINED + next(steps) * FARTHER / 4, file, there, body, 0)
 
 
+def steps_told(what: str) -> list[str]:
+    """The steps that a finding says a reference has and the kernel has not, each with its sign first."""
+    found = _STEP.findall(_HANDED.sub(r"\2", what))
+    return [one if one[0] in "-+*/" else f"{one[-1]} {one[:-2]}" for one in found]
+
+
 def _in_arguments(steps: Sequence[str], case: KernelCase) -> list[str]:
     """Steps of a reference, and the same in the arguments that are its sizes: `+ kvLen - qLen` for `+ L - T`."""
     names = {
@@ -294,8 +300,10 @@ _ARGUMENTS = re.compile(r"argument (\w+) in place of (\w+)")
 """What an instruction is right with."""
 _NAME = re.compile(r"(?:\w+(?:\.|->))*(\w+)")
 _LINES = re.compile(r"\s*\n\s*")
-_STEP = re.compile(r"without `([-+*/] [\w.]+(?: [-+*/] [\w.]+)*)`")
-"""What a finding says of a step of the reference."""
+_STEP = re.compile(r"without `([-+*/] [\w.\[\]]+(?: [-+*/] [\w.\[\]]+)*|[\w.\[\]]+ [+*])`")
+"""What a finding says of a step of the reference: `+ tk - tq`, or `2 *`."""
+_HANDED = re.compile(r"\b(?:sizes|inputs)\[(['\"])(\w+)\1\]")
+"""How a reference writes what it is handed."""
 _LACKING = re.compile(r"added without (\w+)|\b(alpha|beta)(?: \* C)? is missing")
 """The factor that a finding says is missing; see `trace.gemm_faults`."""
 _NUMBER_LOST = re.compile(r"without `(?:[-+*/] (\d[\d.]*)|(\d[\d.]*) [-+*/])`")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import permutations
+from itertools import permutations, product
 
 from msgspec.structs import replace
 
@@ -253,6 +253,28 @@ def limits(spot: Spot) -> Iterator[Rewrite]:
             yield replace(spot.replace(one.first, one.last, text, "limits"), rank=0.3)
 
 
+def shorter(spot: Spot) -> Iterator[Rewrite]:
+    """`height = min(rows - first, GROUP)` for `height = GROUP`, where `first = g * GROUP`: the last is shorter."""
+    for piece in spot.pieces:
+        found = spot.assignment(piece)
+        if found is None or found[0] != "=" or found[2].kind != "leaf":
+            continue
+        given, size = found[2], spot.text(found[2])
+        firsts = [
+            name
+            for name, value in spot.given
+            if value.kind == "product" and value.last <= given.first and size in map(spot.text, value.parts)
+        ]
+        counts = [
+            one.text
+            for one in spot.names.values()
+            if one.sort == "integer" and one.text not in (size, *firsts)
+        ]
+        for first, count in product(dict.fromkeys(firsts), counts[:_NEAREST]):
+            yield spot.replace(given.first, given.last, f"min({count} - {first}, {size})", "shorter")
+
+
+_NEAREST = 8
 _AN_END = re.compile(r"(?:end|last|limit|bound|stop)_?$", re.I)
 """What a bound may be called: `row < item.row_end` for `row < offs[experts]`."""
 

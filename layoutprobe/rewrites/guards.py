@@ -149,7 +149,7 @@ def _of_last(spot: Spot, node: Node) -> Iterator[Rewrite]:
             yield replace(new, rank=1.0 + 0.15 * nth)
 
 
-_COUNTED = re.compile(r"[*/%] *(8|16|32|64|128)\b|\b(8|16|32|64|128) *\*")
+_COUNTED = re.compile(r"[*/%] *(4|8|16|32|64|128)\b|\b(4|8|16|32|64|128) *\*")
 _TILES = 3
 
 

@@ -203,7 +203,20 @@ def subscripts(spot: Spot) -> Iterator[Rewrite]:
             seen[text] = min(seen.get(text, far), 0 if node.first in spot.within else far)
             alike.setdefault(_dimension(spot, node), {})[text] = None
     own = sorted(_indices_in(spot.tree, spot), key=lambda one: one.first - one.last)
-    others = [(node, list(alike[_dimension(spot, node)])) for node in own]
+    for node in own:  # `gate[row]` for `gate[token[row]]`
+        inner = node.parts[0].parts[-1] if node.parts[0].parts else None
+        if (
+            inner is not None
+            and inner.kind == "index"
+            and len(inner.parts) == 1
+            and inner.last == node.parts[0].last
+        ):
+            yield spot.replace(
+                node.parts[0].first, node.parts[0].last, spot.text(inner.parts[0]), "subscripts"
+            )
+    others = [
+        (node, list(alike.get(_dimension(spot, node), ()))) for node in own
+    ]  # of a body none is of its function
     for nth in range(_MOST_ALIKE):
         for node, text in [(node, texts[nth]) for node, texts in others if nth < len(texts)]:
             yield spot.replace(node.parts[0].first, node.parts[0].last, text, "subscripts")
