@@ -43,6 +43,14 @@ def leading(*found: Held, usual: Work | None = None) -> list[str]:
     return [one.edit.rewrite.text for one in likeliest(found, CASE, usual)]
 
 
+def test_one_word_everywhere_comes_behind_another_change_at_one_of_its_places() -> None:
+    everywhere = replace(held("tm * n, h = tm", 10, length=14), old="GROUP * n, h = GROUP")
+    alone = replace(held("min(tm - g, GROUP)", 10, start=8, length=5, rank=1.0, kind="shorter"), old="GROUP")
+    several = replace(held("n * GROUP, h = tm", 10, length=14), old="GROUP * n, h = GROUP")
+    assert leading(everywhere, alone)[0] == alone.edit.rewrite.text
+    assert leading(several, alone)[0] == several.edit.rewrite.text
+
+
 def test_what_does_more_than_it_has_to_comes_behind() -> None:
     """A tile more than there are hides that the last one is counted wrongly."""
     assert leading(held("more", 1400), held("right", 1000), held("other", 1050)) == ["right", "other", "more"]

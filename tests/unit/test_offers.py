@@ -206,6 +206,31 @@ def test_two_that_are_empty_are_left_out(head: str, guard: str) -> None:
     assert words(right) in [words(one.apply(wrong)) for one in offered(spot)][:EARLY]
 
 
+@pytest.mark.parametrize(
+    ("text", "wrong", "right"),
+    [
+        ("void f(float* y, const float* gate, const int* token, int row) { y[row] = gate[row]; }",
+         "gate[token[row]]", "gate[row]"),
+        ("void f(half4* q, half* x, int k, int n) { int c = k / 4; if (k + 3 < n) memcpy(q + c, x + k, 8); }",
+         "k < n", "k + 3 < n"),
+        ("template <int GROUP> void f(int id, int tm, int tn, int& m) {\n"
+         "  int g = id / tn, first = g * GROUP, height = min(tm - first, GROUP);\n  m = first + id % height;\n}",
+         "height = GROUP", "height = min(tm - first, GROUP)"),
+    ],
+    ids=["an element's index", "the last of four", "the last group"],
+)  # fmt: skip
+def test_what_something_else_in_the_function_speaks_for_is_early(text: str, wrong: str, right: str) -> None:
+    assert place(text, wrong, right) < EARLY
+
+
+def test_an_index_in_the_head_of_a_body_is_taken_for_no_element_of_it() -> None:
+    """The statement around a lambda has indices that no statement of the function has."""
+    text = "void f(float* y) {\n  each([&](float* out, int c) { out[c] = 0; }, y);\n  y[0] = 1;\n}\n"
+    source = Source(text)
+    for i in range(len(source.tokens)):
+        assert rewrites(Spot(source, source.around(i), [source]), "subscripts") is not None
+
+
 def test_a_barrier_is_offered_behind_the_block_of_a_branch() -> None:
     mistaken = STENCIL.replace("\n    __syncthreads();\n  }\n}", "\n  }\n}")
     spot = spot_of(mistaken, mistaken.index("if (i < 50)"))

@@ -194,3 +194,17 @@ argument = [
   { name = "y", role = "out", dtype = "u32", shape = ["N"] },
 ]
 """
+
+
+@pytest.mark.parametrize(
+    ("said", "steps"),
+    [
+        ("without `+ tk - tq` (r.py:3)", ["+ tk - tq"]),
+        ("without `+ sizes['T'] - sizes[\"S\"]` (r.py:3)", ["+ T - S"]),
+        ("without `* inputs['scale'][0]` (r.py:3)", ["* scale[0]"]),
+        ("without `2 *` (r.py:3)", ["* 2"]),
+        ("without `np.abs(...)` (r.py:3)", []),
+    ],
+)
+def test_a_step_of_the_reference_is_read_as_it_writes_it(said: str, steps: list[str]) -> None:
+    assert source_edits.steps_told(f"y is what the reference gives {said}") == steps
