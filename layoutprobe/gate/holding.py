@@ -182,7 +182,9 @@ def _sums_of_extents(text: str) -> set[frozenset[str]]:
     found = set[frozenset[str]]()
     pieces = _PARTED.split(text)
     for nth in range(0, len(pieces), 2):
-        terms = [term.strip() for term in re.split(r"[+-]", pieces[nth].replace("->", "."))]
+        parts = ["+", *re.split(r"([+-])", pieces[nth].replace("->", "."))]
+        signed = zip(parts[::2], parts[1::2], strict=True)
+        terms = ["" if sign == "-" else term.strip() for sign, term in signed]  # `M - m` is what is left
         before, behind = pieces[nth - 1 : nth] or [""], pieces[nth + 1 : nth + 2] or [""]
         terms = terms[before[0] in _FACTORS :][: -1 if behind[0] in (*_FACTORS, "(", "[") else None]
         named = {term for term in terms if _EXTENT.fullmatch(term)}

@@ -297,6 +297,8 @@ def test_a_change_that_widens_its_own_tolerance_is_doubted(old: str, new: str, *
         ("int h = H + R - 1; int w = W;", "W;", "H + R;", True),
         ("int at = m * N;", "N", "(N + pad)", True),
         ("int at = k;", "k", "m * K + k", True),
+        ("int left = min(4, N - m);", "N", "M", True),
+        ("int left = min(4, N - m);", "N - m", "M + m - n", False),
     ],
 )
 def test_a_sum_of_two_extents_leads_nothing(text: str, old: str, new: str, *, leads: bool) -> None:
