@@ -30,6 +30,8 @@ _VOLUME = 1 << 24
 """What is looked at is no larger."""
 _SMALL = 1 << 14
 """What launches have found is tried if it is no larger, however small those of the manifest are."""
+_REACH = 1 << 16
+"""No manifest says of a larger extent that it is the largest."""
 _BETWEEN = 3
 """Sizes between those of the manifest that are tried."""
 _MORE = 2
@@ -101,6 +103,8 @@ class _Glance:
                 if unlike is None or self.wrong:
                     break
                 self._try(unlike)
+            for sizes in self._ends():
+                self._try(sizes)
             uneven = self._bears(self._uneven())
             for _ in range(_MORE):
                 if (wanted := next(self._wanted(), None)) is None:
@@ -124,6 +128,30 @@ class _Glance:
                 varies = len(set(values)) > 1
                 sizes[name] = (factor * max(values) // step + 1 + alike) * step if varies else values[0]
             yield sizes
+
+    def _ends(self) -> Iterator[Sizes]:
+        """One extent alone as small as can be, and as large as the manifest says that it may be."""
+        small = min(self.case.sizes, key=lambda listed: prod(listed.values()))
+        for name, values in self.listed.items():
+            if len(set(values)) == 1 or self.wrong:
+                continue
+            yield {**small, name: self.steps[name]}
+            if (most := self._most(small, name)) is not None:
+                yield {**small, name: most}
+
+    def _most(self, small: Sizes, name: str) -> int | None:
+        """The largest value of an extent, where the manifest states one that none of its sizes has."""
+        step = self.steps[name]
+        low, high = max(self.listed[name]) // step, _REACH // step
+        if high <= low or not is_ruled_out(self.case, {**small, name: high * step}):
+            return None
+        while low < high:  # what is ruled out from some value on
+            middle = (low + high + 1) // 2
+            if is_ruled_out(self.case, {**small, name: middle * step}):
+                high = middle - 1
+            else:
+                low = middle
+        return low * step if low * step > max(self.listed[name]) else None
 
     def _uneven(self) -> Sizes:
         """A small size of which no extent has the divisor that it has at all others, and for which nobody asks."""

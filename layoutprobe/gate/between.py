@@ -17,7 +17,11 @@ _DRAWN = 400
 _STEPS, _TILES, _GROUPS = (2, 4, 8), (16, 32, 64), (2, 4)
 """Of remainders, of tiles, and of how many tiles there are."""
 _ORDER = 8
-"""So much counts which of two extents is larger: some are heads, and others groups of heads."""
+"""So much counts which of two extents is larger: some are heads, and others groups of heads; steps, and slices."""
+_DEEP = 32
+"""Elements of a step."""
+_MANY = 4096
+"""Elements of two extents together that several passes of a workgroup go through."""
 
 
 def between(
@@ -67,4 +71,7 @@ def _traits(sizes: Sizes, steps: Mapping[str, int]) -> dict[tuple[object, ...], 
     for one, other in combinations(sizes, 2):
         a, b = sizes[one], sizes[other]
         found[one, other, (a > b) - (a < b), min(a, b) == 1] = _ORDER
+        found[one, other, "together", a * b % 4 != 0, a * b >= _MANY] = 1
+        for left, right, (x, y) in ((one, other, (a, b)), (other, one, (b, a))):
+            found[left, right, "tiles", -(-x // _DEEP) < y] = _ORDER
     return found

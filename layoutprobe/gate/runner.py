@@ -270,7 +270,7 @@ class KernelRunner:
             return self._begin[1]
         given = make_inputs(filled, spec.inputs, beta=beta, coding=self.coding)
         if spec.again:
-            first = self(replace(spec, again=()))
+            first = self(replace(spec, launch=2) if spec.launch > 2 else replace(spec, again=()))
             given = {**given, **{name: first.outputs[name] for name in spec.again}}
         start: dict[str, Buffer] = {}
         for b, values in zip(filled.buffers.values(), given.values(), strict=True):

@@ -28,6 +28,12 @@ _NEAR_EPSILON = 2.0**-10
 _HALVES, _CODES = 8, 7
 _WIDE = 16
 """Bits of floats that hold such numbers without much rounding."""
+_WAVE, _RUNS = 32, 8
+"""Elements that are alike, and how often others come."""
+_LARGE, _ANY = 1 << 22, (1 << 62) - 1
+"""Whole numbers whose sums 32 bits hold, and any."""
+_BELOW = -16
+"""Its exponential is small, and much larger than none."""
 _BELOW_F16 = 2.0**-24
 """Of such a number f16 keeps no digit, and f32 all of them."""
 _BF16, _F16 = 8, 11
@@ -57,6 +63,7 @@ class Unusual(Struct, frozen=True):
         whole: they tell something of outputs that are integers alone.
         hunted: they are tried where somebody hunts for trouble, or the manifest says that the kernel bears them.
         scaled: all inputs are scaled together, where there are several: outputs that become as small tell nothing.
+        often: what overflows needs many elements: they are tried at the largest size, too.
         beside: an input is tried only where some other one has fewer bits: values of both may be kept in these.
         linear: of a product they say nothing that others do not, which are tried of it anyway.
         given: they are about inputs whose contents the manifest states, and not about others.
@@ -74,6 +81,7 @@ class Unusual(Struct, frozen=True):
     hunted: bool = False
     scaled: bool = False
     beside: bool = False
+    often: bool = False
     linear: bool = False
     given: bool = False
     foreign: bool = False
@@ -99,8 +107,11 @@ def _shifted(by: int, spread: int = _SPREAD) -> Callable[[Values, BoundBuffer, b
 
 
 def _blank(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
-    if usual.ndim < 2 or not buffer.element.is_float:
+    """Of a vector every third element: beside a row that is zero there are others that are not."""
+    if not buffer.element.is_float or not usual.ndim:
         return usual
+    if usual.ndim < 2:
+        return np.where(np.arange(usual.size) % 3 == 0, 0.0, usual)
     zero = np.arange(usual.shape[-2]) % 2 == 0
     return np.where(zero[:, None], 0.0, usual)
 
@@ -181,10 +192,13 @@ def _ties(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
 def _extreme(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
     """Rows of the largest number and of the smallest one by turns, and all other codes as large as they can be: sums
     of their products go as far as they can."""
-    if not _is_code(buffer):
-        return usual
+    if not _is_code(buffer):  # by which sums are scaled to what outputs hold
+        return usual * _NEAR_EPSILON if buffer.element.is_float else usual
     held = np.iinfo(buffer.element.storage)
-    return np.where((_rows(usual) % 2 == 0) | (not mine), held.max, held.min)
+    less = (
+        np.arange(usual.size).reshape(usual.shape) % 3 == 1
+    )  # so that sums are odd, and need all their bits
+    return np.where((_rows(usual) % 2 == 0) | (not mine), held.max - less, held.min)
 
 
 def _rows(values: Values) -> NDArray[np.int64]:
@@ -205,6 +219,27 @@ def _void(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
 
 def _same(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
     return np.full(usual.shape, usual.flat[0]) if mine and usual.size else usual
+
+
+def _bounded(most: int) -> Callable[[Values, BoundBuffer, bool], Values]:
+    """Whole numbers of any size, up to one."""
+
+    def fill(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
+        if not mine:
+            return usual
+        held = np.iinfo(buffer.element.storage)
+        low, high = max(held.min, -most), min(held.max, most)
+        return np.random.default_rng(usual.size).integers(low, high, usual.shape, np.int64, endpoint=True)
+
+    return fill
+
+
+def _in_runs(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
+    """As many elements as a wave has are alike, and then others."""
+    if not mine or not usual.size:
+        return usual
+    at = np.arange(usual.size) // _WAVE % _RUNS
+    return np.resize(usual.reshape(-1)[:_RUNS], _RUNS)[at].reshape(usual.shape)
 
 
 def _none(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
@@ -271,6 +306,7 @@ def _at(numbers: Sequence[float]) -> Callable[[Values, BoundBuffer, bool], Value
 UNUSUAL = {
     "low": Unusual(f"{{name}} is about -{_SHIFT}", _shifted(-_SHIFT), _is_wide),
     "high": Unusual(f"{{name}} is about {_SHIFT}", _shifted(_SHIFT), _is_wide),
+    "below": Unusual(f"{{name}} is about {_BELOW}", _shifted(_BELOW, 1), _is_wide, linear=True),
     "deep": Unusual(f"{{name}} is about -{_DEEP}", _shifted(-_DEEP), _is_wide, linear=True),
     "offset": Unusual(
         f"{{name}} is about {_MEAN}, give or take 1", _shifted(_MEAN, 1), _is_precise, linear=True
@@ -278,14 +314,17 @@ UNUSUAL = {
     "small": Unusual("{name} is about 0.001", _times(_NEAR_EPSILON, _NEAR_EPSILON), _is_wide, linear=True),
     "faint": Unusual("all inputs are about 0.001", _faint, scaled=True, linear=True),
     "subnormal": Unusual("{name} is subnormal", _subnormal, _is_small),
-    "blank": Unusual("rows of the inputs are zero", _blank, linear=True),
+    "blank": Unusual("rows of the inputs are zero", _blank),
     "halves": Unusual("values tie, or lie half-way between two integers", _halves, whole=True),
     "zeros": Unusual("{name} has zeros of both signs", _zeros, _is_wide, whole=True),
     "ties": Unusual(
         "{name} is half-way between two numbers of 16 bits", _ties, _is_precise, whole=True, share=0.05
     ),
     "extreme": Unusual(
-        "all codes are as large as their types hold, those of {name} of both signs", _extreme, _is_code
+        "all codes are as large as their types hold, those of {name} of both signs",
+        _extreme,
+        _is_code,
+        often=True,
     ),
     "tiny": Unusual("{name} is tiny", _times(2.0**-14, 2.0**-40), _is_wide, linear=True),
     "slight": Unusual("{name} is about 1e-7", _slight, _is_precise, beside=True),
@@ -303,7 +342,10 @@ UNUSUAL = {
     "nan": Unusual(
         "{name} is NaN here and there", _holding(*_NANS), _is_wide, foreign=True, exact=True, linear=True
     ),
-    "same": Unusual("all of {name} is one number", _same, _is_long, whole=True),
+    "same": Unusual("all of {name} is one number", _same, _is_long, whole=True, often=True),
+    "runs": Unusual("{name} has runs of equal numbers", _in_runs, _is_long, whole=True),
+    "large": Unusual("{name} is up to 2^22", _bounded(_LARGE), _is_whole, exact=True),
+    "any": Unusual("{name} is any whole number", _bounded(_ANY), _is_whole, exact=True),
     "repeated": Unusual("all of {name} is one of its numbers", _same, _is_listed, given=True, exact=True),
     "none": Unusual("all of {name} is 0", _none, _is_whole, given=True, exact=True),
     "edges": Unusual("{name} is exactly", _at(()), _is_float, exact=True, numbered=True),

@@ -1,4 +1,4 @@
-"""A second launch, which finds workspaces as the first has left them: counters, flags, parts of sums.
+"""A second launch, and a third one, find workspaces as those before have left them: counters, flags, parts of sums.
 
 Whether the host sets them to zero in between, no manifest says. So it is no finding where a kernel needs that, and
 the headline says it.
@@ -30,12 +30,18 @@ def in_need_of_zeros(subject: Subject, judged: set[str]) -> tuple[str, ...]:
     changed = [name for name in names if name in first.outputs and np.any(first.outputs[name])]
     if not changed or not subject.small or first.fault is not None:
         return ()
-    second = subject.run(replace(first.spec, observers=(), again=tuple(changed)), partial=True)
-    if second.fault is None and not second.astray and _same(subject, first, second, names):
-        return ()
-    return (
-        f"a second launch goes wrong unless {', '.join(changed)} {'is' if len(changed) == 1 else 'are'} zeroed",
-    )
+    for launch, called in _LATER.items():
+        later = subject.run(
+            replace(first.spec, observers=(), again=tuple(changed), launch=launch), partial=True
+        )
+        if later.fault is not None or later.astray or not _same(subject, first, later, names):
+            are = "is" if len(changed) == 1 else "are"
+            return (f"a {called} launch goes wrong unless {', '.join(changed)} {are} zeroed",)
+    return ()
+
+
+_LATER = {2: "second", 3: "third"}
+"""Launches that find what others have left: where two halves take turns, the third is the first to find it."""
 
 
 def _same(subject: Subject, first: Recorded, second: Recorded, workspaces: list[str]) -> bool:

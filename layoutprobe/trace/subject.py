@@ -48,7 +48,8 @@ class RunSpec(Struct, frozen=True):
             is the answer, and no finding.
         alone: numbers of the workgroups that run, x fastest, and no others do; empty for all. Outputs are incomplete,
             and a fault is the answer.
-        again: the second of two such launches, which finds these buffers as the first has left them; a fault is the
+        launch: with `again`, which launch it is: the second, or the third.
+        again: a later one of such launches, which finds these buffers as the first has left them; a fault is the
             answer.
         doubted: some of what it loads is undefined, as an observer says; a fault is the answer.
     """
@@ -60,6 +61,7 @@ class RunSpec(Struct, frozen=True):
     order: str = ""
     alone: frozenset[int] = frozenset()
     again: tuple[str, ...] = ()
+    launch: int = 2
     doubted: bool = False
 
     @property

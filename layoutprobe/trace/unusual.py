@@ -30,6 +30,10 @@ WHERE = " where "
 """Stands between what is said of an output, and of which inputs."""
 _LITTLE = 1 << 17
 """Bytes of a launch's buffers that cost little: a fault may need more of them than the smallest size has."""
+_MUCH = 1 << 20
+"""And such as cost more: some faults need very many elements."""
+_CODE = 16
+"""Bits of whole numbers that sums of products are rounded or cut to."""
 _FAR = 0.1
 """Of an element, and of the usual element of its output."""
 _SHRUNK = 2.0**-8
@@ -44,13 +48,10 @@ def far_off(subject: Subject, compared: Iterable[Comparison]) -> tuple[str, ...]
         subject: the kernel at one size.
         compared: its outputs in runs on usual inputs.
     """
-    if not _is_asked(subject):
-        return ()
-    usual = _usual(compared)
+    asked = _kinds_asked(subject)
+    usual = _usual(compared) if asked else []
     found: list[str] = []
-    for kind in kinds_for(inputs_of(subject.binding), _numbers(subject)):
-        if isinstance(subject.contract, Gemm) and _of(kind).linear:
-            continue
+    for kind in asked:
         recorded = _run(subject, kind)
         if recorded is None:
             continue
@@ -64,10 +65,26 @@ def far_off(subject: Subject, compared: Iterable[Comparison]) -> tuple[str, ...]
     return tuple(found)
 
 
+def _kinds_asked(subject: Subject) -> list[str]:
+    """Kinds of inputs that are tried: all that fit at two sizes, and some at the largest one."""
+    most = max(bind(subject.case, sizes).nbytes for sizes in subject.case.sizes)
+    if not (every := _is_asked(subject)) and not (
+        _may_be_asked(subject) and subject.binding.nbytes == most <= _MUCH
+    ):
+        return []
+    kinds = kinds_for(inputs_of(subject.binding), _numbers(subject))
+    linear = isinstance(subject.contract, Gemm)
+    return [kind for kind in kinds if (every or _of(kind).often) and not (linear and _of(kind).linear)]
+
+
+def _may_be_asked(subject: Subject) -> bool:
+    is_known = isinstance(subject.contract, Gemm) or subject.reference is not None
+    return is_known and subject.case.bears is None and not subject.sample
+
+
 def _is_asked(subject: Subject) -> bool:
     """Whether the size is the smallest one, or the largest one that costs little: what these say, others do, too."""
-    is_known = isinstance(subject.contract, Gemm) or subject.reference is not None
-    if not is_known or subject.case.bears is not None or subject.sample:
+    if not _may_be_asked(subject):
         return False
     taken = [bind(subject.case, sizes).nbytes for sizes in subject.case.sizes]
     least = min(taken)
@@ -202,9 +219,14 @@ def _usual(compared: Iterable[Comparison]) -> list[Comparison]:
 
 
 def _exactly(subject: Subject, kind: str, dtype: str) -> bool:
-    """Whether an output of a type has to be the same on inputs of a kind, and not only nearly so: what becomes of a
-    tie only a reference says."""
-    return subject.reference is not None and _asks_for_same(kind) and not element_type(dtype).is_float
+    """Whether an output of a type has to be the same on inputs of a kind, and not only nearly so. What becomes of a
+    tie only a reference says, but where nothing is rounded."""
+    if element_type(dtype).is_float:
+        return False
+    if isinstance(subject.contract, Gemm):  # sums of whole numbers that 32 bits hold
+        wide = element_type(dtype).bits > _CODE
+        return wide and not any(element_type(b.dtype).is_float for b in subject.binding.buffers.values())
+    return _asks_for_same(kind)
 
 
 def _asks_for_same(kind: str) -> bool:

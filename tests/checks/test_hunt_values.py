@@ -146,7 +146,7 @@ def test_a_product_in_f32_bears_what_is_huge(tmp_path: Path) -> None:
     assert (verdict.exit_code, verdict.error, verdict.findings) == (0, "", ())
 
 
-@pytest.mark.parametrize("wrong", ['["large A"]', '["high C"]', '["high"]', '["blank A"]', '"blank"', "[3]"])
+@pytest.mark.parametrize("wrong", ['["larger A"]', '["high C"]', '["high"]', '["blank A"]', '"blank"', "[3]"])
 def test_a_kind_that_there_is_not_is_refused(wrong: str, tmp_path: Path) -> None:
     path = tmp_path / "layoutprobe.toml"
     path.write_text(MANIFEST % (0, TILE + f"\nbears = {wrong}"))

@@ -66,3 +66,9 @@ def test_what_never_varies_stays(value: int) -> None:
 
 def test_where_nothing_is_let_pass_there_is_none() -> None:
     assert between({"M": [20, 41]}, {"M": 1}, [{"M": 20}, {"M": 41}], lambda _: True) is None
+
+
+def test_fewer_steps_than_slices_are_tried() -> None:
+    """Each listed size has a step of 32 for every slice at least."""
+    found = picked({"M": [70, 45, 33], "K": [64, 230, 100], "S": [2, 3, 4]}, {"M": 1, "K": 1, "S": 1}, 3)
+    assert any(-(-one["K"] // 32) < one["S"] for one in found)
