@@ -600,3 +600,33 @@ def test_sizes_that_no_listed_one_is_like(
     assert found.exit_code == 0
     assert len(found.reservations) == len(told), found.reservations
     assert all(words in one for words, one in zip(told, found.reservations, strict=True)), found.reservations
+
+
+BY_LANES = """extern "C" __global__ void layer(const float* x, float* y, int N) {
+  for (int i = threadIdx.x; i < N; i += 32) y[blockIdx.x * N + i] = 2 * x[blockIdx.x * N + i];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "where", "told"),
+    [
+        ("for (int i = threadIdx.x; i < N; i += 32)", '["N <= 64"]', []),
+        ("if (const int i = threadIdx.x; i < N)", '["N <= 64"]', ["N=64"]),
+        ("if (const int i = threadIdx.x; i < N)", '["N <= 32"]', []),
+        ("for (int i = threadIdx.x; i < N || i < 2; i += 32)", '["N >= 1"]', ["N=1"]),
+    ],
+    ids=["any", "one pass", "one pass, as it says", "two at least"],
+)
+def test_each_extent_is_tried_alone_at_its_ends(
+    tmp_path: Path, loop: str, where: str, told: list[str]
+) -> None:
+    """The largest one is that of the manifest, where it states one."""
+    source = HEAD + BY_LANES.replace("for (int i = threadIdx.x; i < N; i += 32)", loop)
+    keys = _ROWS.format(x="f32", y="f32", more="").replace("N = 33", "N = 29") + f"\nwhere = {where}\n"
+    found = verdict(
+        tmp_path, Style(source, keys, 'def layer(inputs, sizes):\n    return {"y": 2 * inputs["x"]}\n')
+    )
+    beyond = [one for one in found.reservations if "not listed" in one]
+    assert (found.findings, len(beyond)) == ((), len(told)), found
+    assert all(size in one for size, one in zip(told, beyond, strict=True))
