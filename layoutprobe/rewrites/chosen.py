@@ -30,10 +30,14 @@ template <class LpT, class LpV> struct lp_to<LpT, LpV, 1> : lp_least<LpT, (sizeo
 template <class LpT, class LpV> struct lp_to<LpT, LpV, 2> {
   using lp_it = typename lp_exact<LpT, sizeof(LpT)>::lp_it;
 };
+template <class LpT, class LpV> struct lp_to<LpT, LpV, 3> { using lp_it = void; };
 template <class LpT, class LpV, class LpA = typename lp_bare<LpT>::lp_it, class LpB = typename lp_bare<LpV>::lp_it>
 struct lp_how {
   static constexpr bool lp_other = __is_integral(LpA) && !__is_same(LpA, bool) && !__is_same(LpA, LpB);
-  static constexpr int lp_kind = !lp_other ? 0 : __is_integral(LpB) ? 1 : __is_floating_point(LpB) ? 2 : 0;
+  static constexpr bool lp_wide = __is_arithmetic(LpA) && !__is_scalar(LpB) && !__is_class(LpB) && !__is_union(LpB) &&
+                                  !__is_void(LpB) && !__is_array(LpB) && !__is_function(LpB);
+  static constexpr int lp_kind =
+      lp_wide ? 3 : !lp_other ? 0 : __is_integral(LpB) ? 1 : __is_floating_point(LpB) ? 2 : 0;
   using lp_it = typename lp_to<LpA, LpB, lp_kind>::lp_it;
 };
 template <class LpT, class LpV>
@@ -43,7 +47,8 @@ __attribute__((device, always_inline)) inline typename lp_how<LpT, LpV>::lp_it o
 """
 """A value as one of a type: what is chosen among others has their common type, so that without it one that is
 unsigned or has a fraction would change all others. Bits stay; sign and width are those of what it stands for, or of
-an int where that has less: it is one wherever something is done with it, and a byte read with a sign keeps it. An
+an int where that has less: it is one wherever something is done with it, and a byte read with a sign keeps it. A
+vector for a number is none: all others would be vectors, too. An
 operator, as calls may have no value; asked for only where it is of use, as what has no address is passed to none. No
 word in it or in a choice is one that a macro may have as its parameter, or as its name."""
 _CHOSEN = "__builtin_choose_expr(lp_how<lp_t, decltype(({0}))>::lp_kind == 0, ({0}), (lp_as<lp_t>(), ({0})))"

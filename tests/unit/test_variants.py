@@ -385,6 +385,25 @@ def test_how_long_an_array_is_is_not_chosen_at_run_time(tmp_path: Path) -> None:
     assert program.alone == edits[:1]
 
 
+def test_a_vector_is_not_chosen_for_a_number(tmp_path: Path) -> None:
+    """Else what is chosen is one for all changes of the program, and a test of it another one."""
+    text = CONSTANT.replace("col < most) kept", "row + col < most && 1 < N) kept")
+    text = text.replace("  const int row", "  typedef float two __attribute__((ext_vector_type(2)));\n"
+                        "  const two left = {x[0], x[1]}, right = {x[1], x[0]};\n  const int row")  # fmt: skip
+    (tmp_path / "kernel.hip").write_text(text)
+    (tmp_path / "layoutprobe.toml").write_text(COPIED)
+    case = read_manifest(tmp_path / "layoutprobe.toml").kernels[0]
+    finding = Finding(Rule("numerics/wrong-values", "", "", ""), "y is wrong")
+    start = text.index("row + col < most")
+    edits = [
+        SourceEdit(case.file.resolve(), Rewrite(start, start + 16, new, "names"), 0.0, finding)
+        for new in ("left < right", "col < most", "row < most")
+    ]
+    program = Variants(SourceCopy(case, "gfx1151", tmp_path / "copy"), edits)
+    assert program.runs
+    assert [one in program for one in edits] == [False, True, True]
+
+
 def test_a_kernel_and_its_header_are_changed_in_one_program(tmp_path: Path) -> None:
     """What choices need is made once: twice, no program of changes in both would compile."""
     (tmp_path / "shape.h").write_text(
