@@ -180,7 +180,7 @@ def _adds_extents(text: str, rewrite: Rewrite) -> bool:
 def _sums_of_extents(text: str) -> set[frozenset[str]]:
     """Pairs of extents that are terms of one sum, and no factors."""
     found = set[frozenset[str]]()
-    pieces = _PARTED.split(text)
+    pieces = _PARTED.split(text.replace("::", "."))  # `P::BLOCK` is no `P`
     for nth in range(0, len(pieces), 2):
         parts = ["+", *re.split(r"([+-])", pieces[nth].replace("->", "."))]
         signed = zip(parts[::2], parts[1::2], strict=True)

@@ -298,6 +298,7 @@ def test_a_change_that_widens_its_own_tolerance_is_doubted(old: str, new: str, *
         ("int at = m * N;", "N", "(N + pad)", True),
         ("int at = k;", "k", "m * K + k", True),
         ("int left = min(4, N - m);", "N", "M", True),
+        ("int up = (n / P::Block + 1);", "n / P::Block + 1", "(n + P::Block - 1) / P::Block", True),
         ("int left = min(4, N - m);", "N - m", "M + m - n", False),
     ],
 )
