@@ -7,6 +7,7 @@ Nobody says that the kernel must bear them, so what goes wrong there is no findi
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
@@ -142,16 +143,11 @@ class _Glance:
     def _most(self, small: Sizes, name: str) -> int | None:
         """The largest value of an extent, where the manifest states one that none of its sizes has."""
         step = self.steps[name]
-        low, high = max(self.listed[name]) // step, _REACH // step
-        if high <= low or not is_ruled_out(self.case, {**small, name: high * step}):
-            return None
-        while low < high:  # what is ruled out from some value on
-            middle = (low + high + 1) // 2
-            if is_ruled_out(self.case, {**small, name: middle * step}):
-                high = middle - 1
-            else:
-                low = middle
-        return low * step if low * step > max(self.listed[name]) else None
+        larger = range(max(self.listed[name]) // step * step + step, _REACH + 1, step)
+        let_pass = bisect_left(
+            larger, True, key=lambda value: is_ruled_out(self.case, {**small, name: value})
+        )
+        return larger[let_pass - 1] if 0 < let_pass < len(larger) else None
 
     def _uneven(self) -> Sizes:
         """A small size of which no extent has the divisor that it has at all others, and for which nobody asks."""

@@ -6,9 +6,10 @@ some of these alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, permutations
 from math import prod
 from random import Random
+from statistics import mean
 
 from layoutprobe.manifest.model import Sizes
 
@@ -40,10 +41,7 @@ def between(
         is_ruled_out: nobody launches that size.
     """
     known = {trait for sizes in tried for trait in _traits(sizes, steps)}
-    sizes = list(
-        map(dict, zip(*([(name, value) for value in values] for name, values in listed.items()), strict=True))
-    )
-    room = sum(prod(one.values()) for one in sizes) / len(sizes)
+    room = mean(map(prod, zip(*listed.values(), strict=True)))
     best: Sizes | None = None
     most = 0
     for drawn in _drawn(listed, steps):
@@ -55,9 +53,7 @@ def between(
 
 def _drawn(listed: Mapping[str, Sequence[int]], steps: Mapping[str, int]) -> Iterator[dict[str, int]]:
     random = Random(0)
-    ranges = {
-        name: range(min(values), max(values) + 1, steps.get(name, 1)) for name, values in listed.items()
-    }
+    ranges = {name: range(min(values), max(values) + 1, steps[name]) for name, values in listed.items()}
     for _ in range(_DRAWN):
         yield {name: random.choice(values) for name, values in ranges.items()}
 
@@ -66,12 +62,12 @@ def _traits(sizes: Sizes, steps: Mapping[str, int]) -> dict[tuple[object, ...], 
     """What tells sizes apart for a kernel that works in vectors, tiles and groups of tiles -> how much it counts."""
     found: dict[tuple[object, ...], int] = {}
     for name, value in sizes.items():
-        found |= {(name, step, value // steps.get(name, 1) % step): 1 for step in _STEPS}
+        found |= {(name, step, value // steps[name] % step): 1 for step in _STEPS}
         found |= {(name, tile, group, -(-value // tile) % group): 1 for tile in _TILES for group in _GROUPS}
     for one, other in combinations(sizes, 2):
         a, b = sizes[one], sizes[other]
         found[one, other, (a > b) - (a < b), min(a, b) == 1] = _ORDER
         found[one, other, "together", a * b % 4 != 0, a * b >= _MANY] = 1
-        for left, right, (x, y) in ((one, other, (a, b)), (other, one, (b, a))):
-            found[left, right, "tiles", -(-x // _DEEP) < y] = _ORDER
+    for one, other in permutations(sizes, 2):
+        found[one, other, "steps", -(-sizes[one] // _DEEP) < sizes[other]] = _ORDER
     return found

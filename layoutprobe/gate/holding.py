@@ -180,9 +180,9 @@ def _adds_extents(text: str, rewrite: Rewrite) -> bool:
 def _sums_of_extents(text: str) -> set[frozenset[str]]:
     """Pairs of extents that are terms of one sum, and no factors."""
     found = set[frozenset[str]]()
-    pieces = _PARTED.split(text.replace("::", "."))  # `P::BLOCK` is no `P`
+    pieces = _PARTED.split(text.replace("::", ".").replace("->", "."))  # `P::BLOCK` is no `P`
     for nth in range(0, len(pieces), 2):
-        parts = ["+", *re.split(r"([+-])", pieces[nth].replace("->", "."))]
+        parts = ["+", *re.split(r"([+-])", pieces[nth])]
         signed = zip(parts[::2], parts[1::2], strict=True)
         terms = ["" if sign == "-" else term.strip() for sign, term in signed]  # `M - m` is what is left
         before, behind = pieces[nth - 1 : nth] or [""], pieces[nth + 1 : nth + 2] or [""]
@@ -192,7 +192,7 @@ def _sums_of_extents(text: str) -> set[frozenset[str]]:
     return found
 
 
-_PARTED = re.compile(r"([^\w\s.+\->]|(?<!-)>)")
+_PARTED = re.compile(r"([^\w\s.+-])")
 _FACTORS = ("*", "/", "%")
 _EXTENT = re.compile(r"(?:\w+\.)?[A-Zmnk]")
 """As extents of matrices and tensors are written: `p.m`, `N`."""

@@ -301,7 +301,7 @@ def _watched(quick: Tally, sizes: Sizes, seen: Observer) -> bool | None:
     try:
         _, runner = quick.subject(sizes)
         binding = runner.binding
-        if prod(binding.grid) > _GROUPS or sum(b.nbytes for b in binding.buffers.values()) > _BYTES:
+        if prod(binding.grid) > _GROUPS or binding.nbytes > _BYTES:
             return None
         ready = runner.prepared(RunSpec("integers", ()))
         if ready.failed is not None:

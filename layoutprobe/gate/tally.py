@@ -265,7 +265,7 @@ class Tally:
 
     def _like_sized(self, binding: Binding) -> ExecutionError | None:
         """What ended a launch that was not much larger, if one took too long."""
-        fits = (error for size, error in self.endless if _bytes(binding) * _LIKE >= size)
+        fits = (error for size, error in self.endless if binding.nbytes * _LIKE >= size)
         return next(fits, None)
 
     def at(self, sizes: Sizes) -> Outcome:
@@ -292,7 +292,7 @@ class Tally:
         return Outcome(
             sizes,
             _with_faults(results, subject, runner.faults),
-            _bytes(subject.binding),
+            subject.binding.nbytes,
             runner.endless,
             runner.coverage,
             choices,
@@ -355,7 +355,3 @@ def _both(one: _Joined | None, other: _Joined | None) -> _Joined | None:
     if one is None or other is None:
         return one if other is None else other
     return one | other
-
-
-def _bytes(binding: Binding) -> int:
-    return sum(buffer.nbytes for buffer in binding.buffers.values())

@@ -263,7 +263,7 @@ class Trials:
 
     def _bytes(self, sizes: Sizes) -> int:
         subject, _ = self._tally.subject(sizes)
-        return sum(buffer.nbytes for buffer in subject.binding.buffers.values())
+        return subject.binding.nbytes
 
     def at(self, n: int) -> AtSize:
         """The kernel at a size."""

@@ -119,7 +119,7 @@ class ElementType(Struct, frozen=True):
     def store(self, values: ArrayLike) -> NDArray[Any]:
         """As `encode`, in dtype `storage`; where that is numpy's own, a NaN keeps its sign and its bits."""
         stored = self.encode(values).view(self.storage)
-        if self.storage.kind != "f":
+        if self.storage.kind != "f" or not np.isnan(stored).any():
             return stored
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             return np.where(np.isnan(stored), np.asarray(values).astype(self.storage), stored)

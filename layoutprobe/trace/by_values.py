@@ -262,7 +262,7 @@ _FEW = 1 << 22
 
 def _taken(subject: Subject, contract: Gemm, one: _Seen, at: tuple[int, ...]) -> Place | None:
     """The load that takes an element of another k from LDS, where the one that is needed was stored, too."""
-    taken = sum(buffer.nbytes for buffer in subject.binding.buffers.values())
+    taken = subject.binding.nbytes
     if one.wrong_line[at] or subject.sample or taken > _FEW:
         return None
     name = contract.a if one.matrix == "A" else contract.b

@@ -48,9 +48,9 @@ class RunSpec(Struct, frozen=True):
             is the answer, and no finding.
         alone: numbers of the workgroups that run, x fastest, and no others do; empty for all. Outputs are incomplete,
             and a fault is the answer.
-        launch: with `again`, which launch it is: the second, or the third.
-        again: a later one of such launches, which finds these buffers as the first has left them; a fault is the
+        again: a later one of such launches, which finds these buffers as those before have left them; a fault is the
             answer.
+        launch: with `again`, which launch it is: the second, or the third.
         doubted: some of what it loads is undefined, as an observer says; a fault is the answer.
     """
 
@@ -177,6 +177,11 @@ class Subject(Struct, frozen=True, eq=False):
         return not self.sample and self.once(_is_small)
 
     @property
+    def taken(self) -> tuple[int, ...]:
+        """Bytes of all buffers at each size of the manifest."""
+        return self.once(_taken)
+
+    @property
     def copies_every(self) -> int:
         """Lanes that lie so far apart hold copies of one operand; 0 where nothing is replicated."""
         forms = self.arch.probed if self.arch else ()
@@ -231,8 +236,11 @@ class Subject(Struct, frozen=True, eq=False):
 
 
 def _is_small(subject: Subject) -> bool:
-    least = min(bind(subject.case, sizes).nbytes for sizes in subject.case.sizes)
-    return subject.binding.nbytes <= _SMALL * least
+    return subject.binding.nbytes <= _SMALL * min(subject.taken)
+
+
+def _taken(subject: Subject) -> tuple[int, ...]:
+    return tuple(bind(subject.case, sizes).nbytes for sizes in subject.case.sizes)
 
 
 class UndecidedError(Exception):

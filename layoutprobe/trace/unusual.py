@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.errors import ExecutionError
-from layoutprobe.manifest.binding import Binding, BoundBuffer, bind
+from layoutprobe.manifest.binding import Binding, BoundBuffer
 from layoutprobe.manifest.inputs import IDLE, is_coded
 from layoutprobe.manifest.model import Gemm
 from layoutprobe.manifest.unusual import Unusual, kinds_for, unusual_of
@@ -67,10 +67,8 @@ def far_off(subject: Subject, compared: Iterable[Comparison]) -> tuple[str, ...]
 
 def _kinds_asked(subject: Subject) -> list[str]:
     """Kinds of inputs that are tried: all that fit at two sizes, and some at the largest one."""
-    most = max(bind(subject.case, sizes).nbytes for sizes in subject.case.sizes)
-    if not (every := _is_asked(subject)) and not (
-        _may_be_asked(subject) and subject.binding.nbytes == most <= _MUCH
-    ):
+    every = _is_asked(subject)
+    if not every and not (_may_be_asked(subject) and subject.binding.nbytes == max(subject.taken) <= _MUCH):
         return []
     kinds = kinds_for(inputs_of(subject.binding), _numbers(subject))
     linear = isinstance(subject.contract, Gemm)
@@ -86,9 +84,8 @@ def _is_asked(subject: Subject) -> bool:
     """Whether the size is the smallest one, or the largest one that costs little: what these say, others do, too."""
     if not _may_be_asked(subject):
         return False
-    taken = [bind(subject.case, sizes).nbytes for sizes in subject.case.sizes]
-    least = min(taken)
-    most = max(size for size in taken if size <= max(_LITTLE, least))
+    least = min(subject.taken)
+    most = max(size for size in subject.taken if size <= max(_LITTLE, least))
     return subject.binding.nbytes in (least, most)
 
 
