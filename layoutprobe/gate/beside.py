@@ -27,6 +27,10 @@ from layoutprobe.report.gate import Unlisted
 
 _CHECKS = ("numerics", "memory")
 """What they need is little."""
+_ORDER = ("races",)
+"""To follow who meets whom takes more, and is done where that is little, too."""
+_MET = 1 << 20
+"""No size is larger at which it is."""
 _VOLUME = 1 << 24
 """What is looked at is no larger."""
 _SMALL = 1 << 14
@@ -90,6 +94,8 @@ class _Glance:
             one.broken(self.case) or one.endless for one in tally.outcomes
         )
         self.quick = tally.of(tally.case, checks, draw=False)
+        order = [check for check in tally.active if check.name in _ORDER]
+        self.whole = tally.of(tally.case, [*checks, *order], draw=False)
 
     def result(self) -> Glance:
         _, covered = self.covered
@@ -188,10 +194,11 @@ class _Glance:
             return None
         self.tried.append(dict(sizes))
         try:
-            outcome = self.quick.at(sizes)
+            outcome = (self.whole if _volume(sizes) <= _MET else self.quick).at(sizes)
         except (ProbeError, MemoryError):
             return None
-        self.quick.shun(outcome)
+        for tally in (self.quick, self.whole):
+            tally.shun(outcome)
         return outcome if outcome.coverage is not None else None
 
     def _in_words(self, sizes: Sizes, rule: str) -> str:

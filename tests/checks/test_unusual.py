@@ -630,3 +630,51 @@ def test_each_extent_is_tried_alone_at_its_ends(
     beyond = [one for one in found.reservations if "not listed" in one]
     assert (found.findings, len(beyond)) == ((), len(told)), found
     assert all(size in one for size, one in zip(told, beyond, strict=True))
+
+
+TWICE = """extern "C" __global__ void layer(const float* x, float* y, int N) {
+  __shared__ float stage[2][64];
+  const int t = threadIdx.x;
+  float sum = 0;
+  for (int product = 0; product < 2; ++product) {
+    for (int step = 0; step * 64 < N; ++step) {
+      const int at = step * 64 + t;
+      stage[step & 1][t] = at < N ? x[blockIdx.x * N + at] : 0;
+      __syncthreads();
+      sum += stage[step & 1][t ^ 32];
+    }
+    __syncthreads();
+  }
+  for (int i = t; i < N; i += 64) y[blockIdx.x * N + i] = sum;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("edits", "told"),
+    [((), []), ((("    }\n    __syncthreads();\n", "    }\n"),), ["races/write-after-read"])],
+    ids=["right", "no barrier between"],
+)
+def test_a_race_of_odd_numbers_of_steps_alone(
+    tmp_path: Path, edits: tuple[tuple[str, str], ...], told: list[str]
+) -> None:
+    """Two steps take two stages, so that with an even number of them the next product begins with the other one."""
+    keys = _ROWS.format(x="f32", y="f32", more="").replace("[32]", "[64]")
+    keys = keys.replace("N = 20", "N = 100").replace("N = 33", "N = 200")
+    found = verdict(
+        tmp_path,
+        Style(
+            edited(HEAD + TWICE, edits),
+            keys,
+            """
+import numpy as np
+def layer(inputs, sizes):
+    x = inputs["x"].reshape(sizes["M"], -1)
+    t = np.arange(sizes["N"]) % 64 ^ 32
+    return {"y": 2 * np.stack([x[:, at::64].sum(1) for at in t], 1)}
+""",
+        ),
+    )
+    beyond = [one for one in found.reservations if "not listed" in one]
+    assert (found.findings, len(beyond)) == ((), len(told)), found
+    assert all(rule in one for rule, one in zip(told, beyond, strict=True))
