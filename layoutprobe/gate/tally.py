@@ -336,7 +336,7 @@ def _with_faults(
 
 
 def _choices(subject: Subject, runner: KernelRunner) -> Choices | None:
-    """How tests against numbers came out, and what was cut to 16 bits, where the kernel has any."""
+    """How tests against numbers came out, and what was cut, where the kernel has any."""
     if (
         runner.sample
         or runner.coverage is None

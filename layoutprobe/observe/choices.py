@@ -2,7 +2,7 @@
 
 Where the two ways of a test do not lead to different blocks, compilers select a value instead of branching. What
 blocks ran does not tell that one of the values was never taken: what SCC held behind the test does. Tests by which
-a branch goes are none of these. The same run tells how large numbers were that are cut to 16 bits (`cuts`).
+a branch goes are none of these. The same run tells how large numbers were that are cut (`cuts`).
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TypeVar
 
+import numpy as np
 from msgspec import Struct, field
 
 from layoutprobe.brief import brief
-from layoutprobe.isa.inst import VGPR0, Inst
+from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Block, Program
@@ -36,7 +37,7 @@ class Choices(Struct, frozen=True, eq=False):
     Attributes:
         tests: those that were executed, by PC.
         came_out: PC -> what SCC held behind the test in some wave.
-        cut: PC of a cut to 16 bits -> the largest number before it, of each launch.
+        cut: PC of a cut -> the largest number before it, of each launch.
         compared: PC -> what the number was compared with, as far as that is one value in each launch.
     """
 
@@ -80,6 +81,12 @@ _COMPARES: Mapping[str, Callable[[int, int], bool]] = {
     "lt": operator.lt, "le": operator.le, "gt": operator.gt,
     "ge": operator.ge, "eq": operator.eq, "lg": operator.ne,
 }  # fmt: skip
+
+
+def _largest(c: Cohort, cut: Cut) -> int:
+    """The largest number that is cut, in lanes that are active."""
+    held = [values for one in cut.sources if (values := integers(c, one, signed=cut.signed)) is not None]
+    return max((int(abs(np.broadcast_to(values, c.exec.shape)[c.exec]).max()) for values in held), default=0)
 
 
 def comes_out(inst: Inst, value: int) -> bool:
@@ -153,9 +160,8 @@ class ChoiceRecorder(Recorder):
             self._seen.setdefault(test, set()).update(bool(flag) for flag in {*c.scc().ravel().tolist()})
             self._look(c, self._places.tests[test])
         cut = self._places.cuts.get(inst.pc)
-        if cut is not None and (lanes := c.exec).any():
-            largest = int(c.u[cut.source - VGPR0][lanes].max())
-            self._largest[inst.pc] = max(largest, self._largest.get(inst.pc, 0))
+        if cut is not None and c.exec.any():
+            self._largest[inst.pc] = max(_largest(c, cut), self._largest.get(inst.pc, 0))
 
     def _look(self, c: Cohort, test: Inst) -> None:
         """Note what was compared: a comparison leaves its operands as they are."""

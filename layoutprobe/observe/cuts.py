@@ -1,4 +1,5 @@
-"""Numbers that are cut to 16 bits, and then are part of an address, or of what an atomic adds.
+"""Numbers that are cut to 16 bits, or to 24 as `__mul24` does, and then are part of an address, or of what an atomic
+adds.
 
 It is right while they are small. Compilers cut what they know to be small, too, so the code alone says nothing: how
 large the numbers were tells whether anybody tried (`choices`).
@@ -10,14 +11,18 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from layoutprobe.isa.inst import Inst
+from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.isa.kind import Kind
 
-MOST = 0xFFFF
+_WIDTHS = (16, 24)
 _REACH = 48
 """Instructions behind the cut that are followed."""
 _MEMORY = Kind.LDS | Kind.GLOBAL | Kind.BUFFER | Kind.FLAT
-_CUTS = ("v_and_b32", "v_dual_and_b32")
+_MASKS = ("v_and_b32", "v_dual_and_b32", "s_and_b32")
+_FIELDS = {"v_bfe_u32": False, "v_bfe_i32": True, "s_bfe_u32": False, "s_bfe_i32": True}
+"""And whether the highest bit is a sign."""
+_OF_NAME = {"u32_u24": (24, False), "i32_i24": (24, True), "s_sext_i32_i16": (16, True)}
+"""What takes so many bits of its operands always (of its first two where it adds a third one), as its name ends."""
 _ADDED = 1
 """Which source of an atomic is added."""
 _OTHERWISE = ("_f16", "_f32", "_bf16", "_f64", "cvt", "perm", "pk_", "cmp", "alignb")
@@ -28,14 +33,23 @@ class Cut(Struct, frozen=True):
     """A number that is cut.
 
     Attributes:
-        inst: v_and_b32 with 0xffff, or a pair that has one.
-        source: the register that is cut, as `Operand.registers` numbers it.
+        inst: v_and_b32 with 0xffff, a product of 24 bits, or a pair that has one.
+        sources: what is cut.
+        bits: that are left.
+        signed: whether the highest of them is a sign.
         user: the access to memory that takes what is left.
     """
 
     inst: Inst
-    source: int
+    sources: tuple[Operand, ...]
+    bits: int
+    signed: bool
     user: Inst
+
+    @property
+    def most(self) -> int:
+        """The largest number that is left as it is."""
+        return (1 << self.bits - self.signed) - 1
 
 
 def cuts_of(blocks: Iterable[Sequence[Inst]]) -> dict[int, Cut]:
@@ -44,13 +58,23 @@ def cuts_of(blocks: Iterable[Sequence[Inst]]) -> dict[int, Cut]:
     found = {}
     for at, inst in enumerate(insts):
         for half in inst.pair or (inst,):
-            if half.name not in _CUTS or all(o.kind != "literal" or o.value != MOST for o in half.src):
-                continue
-            sources = [r for operand in half.src if operand.kind == "v" for r in operand.registers()]
-            user = _user(half, insts[at + 1 : at + 1 + _REACH])
-            if user is not None and len(sources) == 1:
-                found[inst.pc] = Cut(inst, sources[0], user)
+            bits, signed = _left(half)
+            user = _user(half, insts[at + 1 : at + 1 + _REACH]) if bits in _WIDTHS else None
+            if user is not None:
+                sources = tuple(operand for operand in half.src[:2] if operand.kind in ("v", "s"))
+                found[inst.pc] = Cut(inst, sources, bits, signed, user)
     return found
+
+
+def _left(inst: Inst) -> tuple[int, bool]:
+    """How many of the lowest bits an instruction takes, and whether the highest is a sign; 0 for all."""
+    numbers = [operand.number for operand in inst.src]
+    if inst.name in _MASKS:
+        return next((bits for bits in _WIDTHS if (1 << bits) - 1 in numbers), 0), False
+    if inst.name in _FIELDS:
+        first, bits = numbers[1:] if len(numbers) > 2 else ((numbers[1] or 0) & 0x1F, (numbers[1] or 0) >> 16)
+        return (bits or 0) if first == 0 else 0, _FIELDS[inst.name]
+    return next((left for name, left in _OF_NAME.items() if inst.name.endswith(name)), (0, False))
 
 
 def _user(cut: Inst, behind: Iterable[Inst]) -> Inst | None:

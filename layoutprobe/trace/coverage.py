@@ -14,7 +14,7 @@ from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.observe.choices import Choices, tested
 from layoutprobe.observe.coverage import Coverage
-from layoutprobe.observe.cuts import MOST, cuts_of
+from layoutprobe.observe.cuts import cuts_of
 from layoutprobe.place import Place, SourceLine
 from layoutprobe.report.coverage import AGAIN, CLASSES, Branch, CodeCoverage, Loop, Stretch, Untried, shows
 
@@ -45,14 +45,14 @@ def code_coverage(
 
 
 def _cut(code: CodeObject, kernel: Kernel, coverage: Coverage, choices: Choices) -> Iterator[Untried]:
-    """Numbers that are cut to 16 bits where they are used, that grow with the size, and never came beyond."""
+    """Numbers that are cut where they are used, that grow with the size, and never came beyond."""
     said = set()
     for pc, cut in cuts_of(coverage.ran).items():
         largest = choices.cut.get(pc, frozenset([0]))
-        if max(largest) <= MOST and max(largest) >= _GROWN * max(min(largest), 1):
+        if max(largest) <= cut.most and max(largest) >= _GROWN * max(min(largest), 1):
             one = Untried(
                 place_of(code, kernel, cut.user.pc, cut.user.name),
-                f"an index or a count is above {MOST}, of which 16 bits are taken,",
+                f"an index or a count is above {cut.most}, of which {cut.bits} bits are taken,",
             )
             if str(one) not in said:
                 said.add(str(one))

@@ -375,6 +375,11 @@ CASES = {
         (("y[at]", "y[(unsigned short)at]"),),
         "no size in which an index or a count is above 65535, of which 16 bits are taken, at kernel.hip:5",
     ),
+    "a product of 24 bits": (
+        DOUBLED,
+        (("blockIdx.x * N + i", "__mul24(blockIdx.x * N, 1) + i"),),
+        "no size in which an index or a count is above 8388607, of which 24 bits are taken, at kernel.hip:5",
+    ),
     "normed": (NORMED, (), "y is another one where x is NaN here and there"),
     "a norm": (LAYER_NORM, (), None),
     "a mean that hides the variance": (
@@ -546,7 +551,7 @@ CASES = {
 }
 
 
-_TOLD = ("off where", "another one", "launch", "16 bits")
+_TOLD = ("off where", "another one", "launch", "bits are taken")
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -160,6 +160,7 @@ LAYOUTPROBE_DEVICE unsigned __funnelshift_r(unsigned low, unsigned high, unsigne
   return __builtin_elementwise_fshr(high, low, shift);
 }
 LAYOUTPROBE_DEVICE int __mul24(int a, int b) { return (a << 8 >> 8) * (b << 8 >> 8); }
+LAYOUTPROBE_DEVICE unsigned __umul24(unsigned a, unsigned b) { return (a & 0xffffff) * (b & 0xffffff); }
 LAYOUTPROBE_DEVICE int __mulhi(int a, int b) { return (long long)a * b >> 32; }
 LAYOUTPROBE_DEVICE long long __mul64hi(long long a, long long b) { return (__int128)a * b >> 64; }
 LAYOUTPROBE_DEVICE unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
