@@ -40,6 +40,8 @@ def between(
         tried: sizes, which it is not to be like.
         is_ruled_out: nobody launches that size.
     """
+    if not listed:  # a kernel that has no sizes
+        return None
     known = {trait for sizes in tried for trait in _traits(sizes, steps)}
     room = mean(map(prod, zip(*listed.values(), strict=True)))
     best: Sizes | None = None

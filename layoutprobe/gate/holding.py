@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from itertools import combinations
 
@@ -38,6 +38,7 @@ class Held(Struct, frozen=True):
         more: all waves together have more to do with it than in the kernel as it is.
         plainer: a XOR of the source, or a term of a constant, is none with it.
         of_both: it is of a function through which loads and stores of LDS both go, where these do not agree.
+        of_many: it is of a macro that stands at several places.
         in_loop: it is of the head of a loop.
         unread: with it a parameter of a template or helper is not read any more, or an array not filled.
         one_more: it has a number more than what it replaces, where a name may be meant.
@@ -59,6 +60,7 @@ class Held(Struct, frozen=True):
     more: bool = False
     plainer: bool = False
     of_both: bool = False
+    of_many: bool = False
     in_loop: bool = False
     unread: bool = False
     one_more: bool = False
@@ -97,8 +99,8 @@ class Held(Struct, frozen=True):
     @property
     def may_be_beaten(self) -> bool:
         """Whether others are looked for longer: it does more than the kernel as it is, goes wrong at sizes that are
-        not listed, has a number where a name may be meant, or changes several statements."""
-        return self.more or bool(self.unlisted) or self.brings_number or self.of_several
+        not listed, has a number where a name may be meant, changes several statements, or what several use."""
+        return self.more or bool(self.unlisted) or self.brings_number or self.of_several or self.of_many
 
     @property
     def of_several(self) -> bool:
@@ -138,18 +140,19 @@ _BEARS_NO_MORE = frozenset((f"{numerics.NAME}/never-defined", "epilogue/never-wr
 _WHOLE = re.compile(r"(?<![\w.])\d{1,9}\b(?!\.)")
 
 
-def of_text(edit: SourceEdit, text: str) -> Held:
+def of_text(edit: SourceEdit, text: str, beside: Iterable[str] = ()) -> Held:
     """A change with what its text tells of it.
 
     Args:
         edit: the change.
         text: the file as it is.
+        beside: the kernel's other files.
     """
     start, source = edit.rewrite.start, Source(text)
-    head = text[text.rfind("\n", 0, start) + 1 : start].lstrip()
+    head = _line_before(text, start).lstrip()
     old, new = text[start : edit.rewrite.end], edit.rewrite.text
     calls = re.search(r"\w\(", new) is not None  # of what has one, perhaps
-    line = text[text.rfind("\n", 0, start) + 1 : start]
+    line = _line_before(text, start)
     plainer = ("^" in old and "^" not in new and not calls) or is_padding(head, old, new)
     plainer |= (
         _is_xored(line) and _FIXED.fullmatch(new.strip()) is not None and not _FIXED.fullmatch(old.strip())
@@ -161,6 +164,7 @@ def of_text(edit: SourceEdit, text: str) -> Held:
         edit,
         plainer=plainer,
         of_both=of_both,
+        of_many=_is_of_macro(text, start, beside),
         in_loop=in_loop,
         unread=unread,
         one_more=one_more,
@@ -269,15 +273,27 @@ _DISAGREE = tuple(f"swizzle/{name}" for name in ("lds-one-sided", "lds-stride", 
 
 def _is_called_by_several(source: Source, offset: int) -> bool:
     """Whether the function around a place of the text is called in several others, as by who stores and who loads."""
-    line = source.text[source.text.rfind("\n", 0, offset) + 1 : offset]
-    if macro := re.match(r"\s*#\s*define\s+(\w+)\(", line):
-        return len(re.findall(rf"\b{macro[1]}\(", source.text)) > _BOTH
+    if _MACRO.match(_line_before(source.text, offset)):
+        return _is_of_macro(source.text, offset, ())
     own = function_name(source, source.token_at(offset))
     calls = (opened for name, opened in source.calls(range(len(source.tokens))) if name == own)
     outside = [opened for opened in calls if body_behind(source, opened) is None]
     return len({function_name(source, opened) for opened in outside}) > 1
 
 
+def _is_of_macro(text: str, offset: int, beside: Iterable[str]) -> bool:
+    """Whether a place of a file is in a macro with parameters that stands at several places of all files."""
+    macro = _MACRO.match(_line_before(text, offset))
+    return (
+        macro is not None and sum(len(re.findall(rf"\b{macro[1]}\(", one)) for one in (text, *beside)) > _BOTH
+    )
+
+
+def _line_before(text: str, offset: int) -> str:
+    return text[text.rfind("\n", 0, offset) + 1 : offset]
+
+
+_MACRO = re.compile(r"\s*#\s*define\s+(\w+)\(")
 _BOTH = 2
 """Places where a macro stands that is defined once and used once."""
 
@@ -328,6 +344,7 @@ def likeliest(found: Sequence[Held], case: KernelCase, usual: Work | None) -> li
             _is_for_a_name(one, held),
             one.in_loop and one.more,
             one.neutral,
+            one.of_many,
             one.of_several,
             _is_around_another(one, held),
             one.edit.rank,

@@ -292,16 +292,17 @@ class Mender:
         """The change, where everything holds with it."""
         digest = built.toolchain["code_object"] if built is not None else ""
         text = self._copies[0].texts[edit.file]
+        beside = [other for file, other in self._copies[0].texts.items() if file != edit.file]
         if (
             doubted := self._doubted.get(digest)
         ) is not None:  # perhaps not for its text, but for that of another
-            held = of_text(edit, text).weighing(doubted)
+            held = of_text(edit, text, beside).weighing(doubted)
             if held.is_doubtful(self.case):
                 return None
             del self._doubted[digest]
             return self._judged(held, trials)
         if digest in self._right:  # the same in other words, of which either may be meant
-            held = of_text(edit, text).weighing(self._right[digest])
+            held = of_text(edit, text, beside).weighing(self._right[digest])
             self._alike[digest] += 1
             return None if held.is_doubtful(self.case) or self._alike[digest] > _ALIKE else held
         if built is None or digest in self._objects or self._whole >= _WHOLE:
@@ -309,7 +310,7 @@ class Mender:
         self._objects.add(digest)
         if not self._is_right(edit, built, trials) or not self._is_gone(edit, built, trials):
             return None
-        held = of_text(edit, text)
+        held = of_text(edit, text, beside)
         if trials is not None:
             held = weighed(held, text, trials, self._compile(edit, (LINES,)) or built)
         if not held.is_doubtful(self.case):

@@ -248,6 +248,7 @@ class KernelCase(Struct, frozen=True):
         skip: check -> why it is not to be run; rule of a finding -> why it is accepted.
         seed: of the random inputs.
         bears: kinds of unusual inputs that it bears, see `manifest.unusual`; None where the manifest does not say.
+        fixed: scalar arguments that have no other value than the manifest gives.
         accept: findings that are let pass.
         guessed: lines of the manifest that still say FILL IN.
         after: names of the kernels that are launched before it, on buffers of the same names.
@@ -278,6 +279,7 @@ class KernelCase(Struct, frozen=True):
     multiple: Sizes = field(default_factory=dict)
     where: tuple[Expression, ...] = ()
     bears: tuple[str, ...] | None = None
+    fixed: tuple[str, ...] = ()
     accept: tuple[Acceptance, ...] = ()
     guessed: tuple[int, ...] = ()
     after: tuple[str, ...] = ()

@@ -138,6 +138,7 @@ def _kernel(
         skip=_skip(table.table("skip"), checks, rules),
         seed=table.maybe_integer("seed", 0, (1 << 63) - 1) or 0,
         bears=_bears(table, arguments),
+        fixed=_fixed(table, arguments),
         after=after,
         before=before,
     )
@@ -239,6 +240,16 @@ def _bears(table: Section, arguments: Sequence[Argument]) -> tuple[str, ...] | N
             known = [f"{word}{what.usage}" for word, what in UNUSUAL.items()]
             table.fail("bears", f"some of {', '.join(known)}; inputs are {', '.join(inputs) or 'none'}")
     return kinds
+
+
+def _fixed(table: Section, arguments: Sequence[Argument]) -> tuple[str, ...]:
+    """Scalar arguments that have one value, or follow the sizes, whoever launches the kernel."""
+    names = table.strings("fixed", "names of scalar arguments")
+    scalars = [one.name for one in arguments if one.role == "scalar"]
+    for name in names:
+        if name not in scalars:
+            table.fail("fixed", f"scalar arguments: {', '.join(scalars) or 'there is none'}")
+    return names
 
 
 def _limits(table: Section) -> Limits:

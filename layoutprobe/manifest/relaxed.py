@@ -87,6 +87,9 @@ def _checks(old: KernelCase, new: KernelCase) -> Iterator[str]:
     for kind in old.bears or ():
         if kind not in (new.bears or ()):
             yield f"it need not bear {kind!r} any more"
+    for name in new.fixed:
+        if name not in old.fixed:
+            yield f"{name} has no other value"
     known = {(one.rule, one.line, one.arch): one.until for one in old.accept}
     for one in new.accept:
         key = (one.rule, one.line, one.arch)

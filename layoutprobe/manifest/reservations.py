@@ -16,7 +16,6 @@ _VECTOR = 4
 TILE = 16
 """Rows of the smallest matrix instruction's tile that is common."""
 _NAMES = ("M", "N", "K")
-_WHOLE, _NEUTRAL = "iu", ({0.0}, {1.0})
 _LOOSE_RELATIVE, _LOOSE_ABSOLUTE = 0.02, 0.1
 """Sums of products of standard normal numbers are about the square root of K; bf16 has a rounding error of
 0.4 %."""
@@ -106,8 +105,7 @@ def _alike(values: Mapping[str, tuple[float, ...]]) -> dict[tuple[float, ...], l
 
 
 def _numbers(case: KernelCase) -> dict[str, tuple[float, ...]]:
-    """What the kernel is handed at each size: whole numbers, and others where they are 0 or 1 throughout, so that a
-    term or a factor is as good as absent."""
+    """What the kernel is handed at each size, but for what the manifest says is fixed."""
     try:
         handed = [bind(case, sizes).scalars for sizes in case.sizes]
     except UsageError:  # it is told where that size is run
@@ -116,7 +114,7 @@ def _numbers(case: KernelCase) -> dict[str, tuple[float, ...]]:
     for argument in case.arguments:
         values = [one[argument.name] for one in handed if argument.name in one]
         numbers = tuple(value for value in values if not isinstance(value, str))
-        if len(numbers) == len(handed) and (argument.dtype[:1] in _WHOLE or set(numbers) in _NEUTRAL):
+        if len(numbers) == len(handed) and argument.name not in case.fixed:
             found[argument.name] = numbers
     return found
 

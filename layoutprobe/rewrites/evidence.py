@@ -28,6 +28,7 @@ def unread(spot: Spot) -> Iterator[Rewrite]:
             for part in operands(spot)
             if spot.sorts(part) <= {"real", ""}
         )
+    yield from _in_place_of_computed(spot)
     yield from _only_counted(spot)
     yield from _made_in_vain(spot)
     arrays = [name for name, one in spot.names.items() if name in spot.unused and one.sort == "pointer"]
@@ -43,6 +44,21 @@ def unread(spot: Spot) -> Iterator[Rewrite]:
         for part in operands(spot):
             if spot.sorts(part) <= {"real", ""} and text not in spot.text(part):
                 yield from (spot.behind(part.last - 1, f" {sign} {text}", "unread") for sign in "*+")
+
+
+def _in_place_of_computed(spot: Spot) -> Iterator[Rewrite]:
+    """`seq * max_pages` for `seq * up(tokens, PAGE)`: what the kernel is handed and nothing reads."""
+    names = [name for name, one in spot.names.items() if name in spot.unused and one.sort == "integer"]
+    factors = (part for node in spot.tree.walk() if node.kind == "product" for part in node.parts)
+    for part in [part for part in factors if part.last - part.first > 1 and "(" in spot.text(part)]:
+        yield from (
+            replace(spot.replace(part.first, part.last, name, "unread"), rank=_COMPUTED)
+            for name in names[:_MOST]
+        )
+
+
+_COMPUTED = -1.5
+"""An argument that nobody reads is a strong hint."""
 
 
 def _made_in_vain(spot: Spot) -> Iterator[Rewrite]:

@@ -217,7 +217,22 @@ def meant(spot: Spot) -> Iterator[Rewrite]:
                 if value and max(own, value) <= _NEAR_VALUE * min(own, value):
                     far = abs(log(own / value)) + known.far / 400
                     found.append((far, spot.replace(i, i + 1, name, "meant")))
+                    if twice := _rounded_by(spot, i, name):
+                        found.append((far - 0.01, twice))
     yield from (one for _, one in sorted(found, key=lambda pair: pair[0])[:_MOST_MEANT])
+
+
+def _rounded_by(spot: Spot, first: int, name: str) -> Rewrite | None:
+    """`up(n, STEP) * STEP` for `up(n, 8) * 8`: what rounds to a number has it twice."""
+    tokens = spot.source.tokens
+    again = [i for i in spot.within if tokens[i].text == tokens[first].text]
+    if len(again) != _TWICE or again[0] != first or tokens[again[1] - 1].text != "*":
+        return None
+    text = spot.with_words(first, again[1] + 1, {tokens[first].text: name})
+    return spot.replace(first, again[1] + 1, text, "meant")
+
+
+_TWICE = 2
 
 
 def _steps_of(spot: Spot) -> list[str]:

@@ -25,6 +25,12 @@ _THROUGH_F32 = re.compile(r"v_cvt_(?:f32_f64|f64_f32)(?:_\w+)?")
 _TAKES_ITS_RESULT = re.compile(r"v_(?:pk_)?(?:fmac|mac|dot2c)_")
 _COMPUTES = re.compile(r"v_(?!pack_|mov_|cndmask_)\w*_(?:b?f16|f32|f64)(?:_\w+)?$")
 """Instructions that do more with a float than to move it."""
+_TAKES_APART = re.compile(
+    r"v_(?:dual_)?(?:perm|lshrrev|ashrrev|add3|bfe|bfi|and|and_or|alignb\w*)_[bui](?:16|32)(?:_\w+)?"
+)
+"""What rounds an f32 to bf16 where there is no instruction for it: integer arithmetic, and halves put together."""
+_IN_F32 = re.compile(r"v_(?!pack_|mov_|cndmask_|cmp)\w*_f32(?:_\w+)?")
+_HALVES = {"f16", "bf16"}
 _LDS = -1
 """Stands for all of LDS among the registers that hold rounded values."""
 
@@ -48,11 +54,28 @@ class Arithmetic(Struct, frozen=True):
 
 
 def passed_through(ran: Coverage) -> tuple[str, ...]:
-    """Types that values go through: those of arithmetic, 16-bit floats that they are converted to, and f32 that an
-    f64 becomes or comes of."""
-    found, computed = (_CONVERSION.fullmatch(inst.name) for inst in ran.insts), arithmetic(ran)
+    """Types that values go through: those of arithmetic, 16-bit floats that they are converted to, or that matrix
+    instructions take of them, and f32 that an f64 becomes or comes of."""
+    computed = arithmetic(ran)
+    found = {match[1] for inst in ran.insts if (match := _CONVERSION.fullmatch(inst.name))}
     single = {"f32"} if any(_THROUGH_F32.fullmatch(inst.name) for inst in ran.insts) else set()
-    return tuple(sorted({match[1] for match in found if match} | {*computed.sums, *computed.once} | single))
+    return tuple(sorted(found | _by_hand(ran) | {*computed.sums, *computed.once} | single))
+
+
+def _by_hand(ran: Coverage) -> set[str]:
+    """Types of operands of matrix instructions that integers have made of what was computed in f32."""
+    forms = {inst.pc: form for inst in ran.insts if Kind.MATRIX in inst.kind and (form := matrix_form(inst))}
+    if all(form.a not in _HALVES for form in forms.values()):
+        return set()
+    found: set[str] = set()
+    computed, apart = _held(ran, _is_f32), _held(ran, _is_taken_apart)
+    for pc in ran.blocks:
+        floats, halves = (held.get(pc, frozenset[int]()) for held in (computed, apart))
+        for inst in ran.flow.blocks[pc]:
+            if inst.pc in forms:
+                found |= {forms[inst.pc].a} if _reads(inst.src[:2], floats & halves) else set()
+            floats, halves = _after(inst, floats, _is_f32), _after(inst, halves, _is_taken_apart)
+    return found & _HALVES
 
 
 def only_kept(ran: Coverage, declared: Collection[str]) -> tuple[str, ...]:
@@ -119,6 +142,18 @@ def _narrow(name: str) -> str:
     """The 16-bit type that arithmetic of this name rounds to; "" for none."""
     found = _NARROW.fullmatch(name)
     return found[1] if found else ""
+
+
+@cache
+def _is_f32(name: str) -> str:
+    """ "f32" for what computes in it, or converts to it; "" for all else."""
+    return "f32" if _IN_F32.fullmatch(name) else ""
+
+
+@cache
+def _is_taken_apart(name: str) -> str:
+    """ "bits" for what takes bits of a register; "" for all else."""
+    return "bits" if _TAKES_APART.fullmatch(name) else ""
 
 
 @cache

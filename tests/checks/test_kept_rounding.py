@@ -231,3 +231,62 @@ def test_noise_that_decides_how_numbers_are_rounded_is_not_judged_and_that_is_to
     assert any(
         "how it is rounded is not judged" in one for result in found.results for one in result.reserved
     )
+
+
+BY_HAND = """#include <hip/hip_runtime.h>
+typedef short short4v __attribute__((ext_vector_type(4)));
+typedef float float4v __attribute__((ext_vector_type(4)));
+__device__ short rounded(float v) {
+  const unsigned bits = __float_as_uint(v);
+  return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+__device__ float wide(short v) { return __uint_as_float((unsigned)(unsigned short)v << 16); }
+extern "C" __global__ __launch_bounds__(64) void layer(const float* x, const short* w, float* y) {
+  const int lane = threadIdx.x, lo = lane & 15, hi = lane >> 4;
+  short4v a, b;
+  for (int i = 0; i < 4; ++i) {
+    a[i] = rounded(1.5f * fmaxf(x[lo * 16 + hi * 4 + i], 0.f));
+    b[i] = w[(hi * 4 + i) * 16 + lo];
+  }
+  float4v d = __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(a, b, float4v{0, 0, 0, 0}, 0, 0, 0);
+  for (int i = 0; i < 4; ++i) y[(hi * 4 + i) * 16 + lo] = d[i];
+}
+"""
+WITHOUT = """  for (int v = 0; v < 4; ++v) {
+    float d = 0;
+    for (int k = 0; k < 16; ++k)
+      d += wide(rounded(1.5f * fmaxf(x[(hi * 4 + v) * 16 + k], 0.f))) * wide(w[k * 16 + lo]);
+    y[(hi * 4 + v) * 16 + lo] = d;
+  }
+}
+"""
+OF_HAND = """[[kernel]]
+name = "layer"
+source = "kernel.hip"
+arch = "gfx942"
+block = [64]
+grid = [1]
+sizes = [{}]
+contract = { kind = "reference", function = "reference.py:layer" }
+argument = [
+  { name = "x", role = "in", dtype = "f32", shape = ["16", "16"] },
+  { name = "w", role = "in", dtype = "bf16", shape = ["16", "16"] },
+  { name = "y", role = "out", dtype = "f32", shape = ["16", "16"] },
+]
+"""
+
+
+@pytest.mark.parametrize("matrix", [True, False])
+def test_what_a_matrix_instruction_takes_may_be_rounded_by_hand(tmp_path: Path, matrix: bool) -> None:
+    """Where there is no instruction for bf16, integers round. What f32 arithmetic takes need not be rounded."""
+    text = BY_HAND if matrix else BY_HAND[: BY_HAND.index("  short4v a, b")] + WITHOUT
+    (tmp_path / "kernel.hip").write_text(text)
+    (tmp_path / "layoutprobe.toml").write_text(OF_HAND)
+    (tmp_path / "reference.py").write_text(
+        "import numpy as np\ndef layer(inputs, sizes):\n"
+        '    return {"y": 1.5 * np.maximum(inputs["x"], 0) @ inputs["w"]}\n'
+    )
+    (found,) = check(tmp_path / "layoutprobe.toml", allow_reference=True, edits=0).verdicts
+    assert (found.exit_code, found.error) == (int(not matrix), ""), found
+    told = [one for result in found.results for one in result.reserved if "bf16" in one]
+    assert bool(told) == matrix

@@ -64,6 +64,10 @@ def test_what_never_varies_stays(value: int) -> None:
     assert one["K"] == value
 
 
+def test_without_extents_there_is_none() -> None:
+    assert between({}, {}, [{}], anything) is None
+
+
 def test_where_nothing_is_let_pass_there_is_none() -> None:
     assert between({"M": [20, 41]}, {"M": 1}, [{"M": 20}, {"M": 41}], lambda _: True) is None
 

@@ -306,3 +306,16 @@ def test_a_sum_of_two_extents_leads_nothing(text: str, old: str, new: str, *, le
     at = text.rindex(old)
     edit = SourceEdit(Path("k.hip"), Rewrite(at, at + len(old), new, "more"), 0.0, FINDING)
     assert of_text(edit, text).may_lead([FINDING]) == leads
+
+
+@pytest.mark.parametrize(
+    ("beside", "many"), [((), False), (("m = UP(m, 4);",), False), (("m = UP(UP(m, 2), 4);",), True)]
+)
+def test_what_stands_at_several_places_is_not_changed_for_one(beside: tuple[str, ...], many: bool) -> None:
+    """A macro of a header that is used at several places of the kernel's files."""
+    text = "#define UP(a, b) (((a) + (b) - 1) / (b))\n"
+    at = text.index(" / (b)")
+    edit = SourceEdit(Path("k.h"), Rewrite(at, at + 6, "", "terms"), 0.0, FINDING)
+    held = of_text(edit, text, beside)
+    assert held.of_many == many
+    assert held.may_be_beaten == many

@@ -186,3 +186,28 @@ def test_any_text_can_be_the_body_of_a_macro(first: int, words: int) -> None:
             for kind in KINDS:
                 for change in rewrites(spot, kind):
                     assert 0 <= change.start <= change.end <= len(text)
+
+
+PAGED = """\
+#define CEIL_DIV(a, b) (((a) + (b) - 1) / (b))
+#define KSTEP 16
+#define PAGE 4
+__device__ int chunk_of(int K, int splits) { return CEIL_DIV(CEIL_DIV(K, splits), KSTEP) * KSTEP; }
+__device__ void paged(const int* table, const int* lens, int* y, int heads, int max_pages) {
+  const int seq = blockIdx.y, ctx = lens[seq];
+  const int* pages = table + seq * max_pages;
+  for (int t = threadIdx.x; t < ctx; t += 32) y[seq * heads + t] = pages[t / PAGE] + chunk_of(ctx, 8);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("seq * CEIL_DIV(ctx, PAGE);", "seq * max_pages;"),
+        ("splits), 8) * 8;", "splits), KSTEP) * KSTEP;"),
+    ],
+)
+def test_what_the_kernel_is_handed_takes_the_place_of_what_it_computes(wrong: str, right: str) -> None:
+    """And what rounds to a number is changed in both its places."""
+    assert place(PAGED, wrong, right) < EARLY

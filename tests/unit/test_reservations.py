@@ -123,14 +123,16 @@ def test_extents_that_no_size_tells_apart(
         ([("lda", "K + 3"), ("ldc", "N + 1")], []),
         ([("lda", "K"), ("ldc", "N"), ("ldd", "N")], ["N = ldc = ldd, K = lda in every size: one taken"]),
         ([("flags", 7), ("mode", 1)], ["flags is 7, mode is 1 in every size"]),
-        ([("cap", 0.0), ("eps", 1e-5), ("scale", 1.0)], ["cap is 0.0, scale is 1.0 in every size"]),
+        ([("cap", 0.0), ("eps", 1e-5)], ["cap is 0.0, eps is 1e-05 in every size"]),
+        ([("cap", 0.0), ("eps", 1e-5), ("fixed", ["eps"])], ["cap is 0.0 in every size"]),
     ],
 )
 def test_arguments_that_no_size_tells_apart(
     tmp_path: Path, more: list[tuple[str, object]], said: list[str]
 ) -> None:
-    """And those that never vary, but for numbers with which a kernel computes alike whatever they are."""
-    given = [("N", "N"), ("K", "K"), *more]
+    """And those that never vary, but for what the manifest says is fixed."""
+    fixed = [f"fixed = {json.dumps(value)}\n" for name, value in more if name == "fixed"]
+    given = [("N", "N"), ("K", "K"), *more[: len(more) - len(fixed)]]
     kinds = {name: "f32" if isinstance(value, float) else "i32" for name, value in given}
     scalars = "".join(
         f'  {{ name = "{name}", role = "scalar", dtype = "{kinds[name]}", value = {json.dumps(value)} }},\n'
@@ -139,7 +141,9 @@ def test_arguments_that_no_size_tells_apart(
     sizes = "{ BATCH = 2, M = 17, N = 48, K = 33 }, { BATCH = 1, M = 32, N = 45, K = 40 }"
     text = GEMM.format(sizes=sizes)
     (tmp_path / "k.co").write_bytes(b"")
-    (tmp_path / "layoutprobe.toml").write_text(f"{text.removesuffix(chr(93) + chr(10))}{scalars}]\n")
+    (tmp_path / "layoutprobe.toml").write_text(
+        f"{text.removesuffix(chr(93) + chr(10))}{scalars}]\n{''.join(fixed)}"
+    )
     (kernel,) = read_manifest(tmp_path / "layoutprobe.toml").kernels
     found = reservations(kernel, check_names())
     assert len(found) == len(said)
