@@ -242,6 +242,20 @@ def _in_runs(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
     return np.resize(usual.reshape(-1)[:_RUNS], _RUNS)[at].reshape(usual.shape)
 
 
+def _shuffled(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
+    """As the manifest gives them, they may repeat themselves where a kernel takes one for the other."""
+    if not mine:
+        return usual
+    return np.random.default_rng(usual.size).permutation(usual.reshape(-1)).reshape(usual.shape)
+
+
+def _as_flags(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
+    """What is true need not be 1."""
+    if not mine or not np.isin(usual, (0, 1)).all() or not usual.any():
+        return usual
+    return np.where(usual == 0, 0, np.resize((2, 64, 1), usual.shape))
+
+
 def _none(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
     """What holds a 0 somewhere, as offsets do, has shown what comes of it."""
     return np.zeros_like(usual) if mine and usual.all() else usual
@@ -347,6 +361,12 @@ UNUSUAL = {
     "large": Unusual("{name} is up to 2^22", _bounded(_LARGE), _is_whole, exact=True),
     "any": Unusual("{name} is any whole number", _bounded(_ANY), _is_whole, exact=True),
     "repeated": Unusual("all of {name} is one of its numbers", _same, _is_listed, given=True, exact=True),
+    "shuffled": Unusual(
+        "{name} has its numbers in another order", _shuffled, _is_code, given=True, exact=True
+    ),
+    "flags": Unusual(
+        "{name} has other numbers than 1 for what is true", _as_flags, _is_code, given=True, exact=True
+    ),
     "none": Unusual("all of {name} is 0", _none, _is_whole, given=True, exact=True),
     "edges": Unusual("{name} is exactly", _at(()), _is_float, exact=True, numbered=True),
     "saturated": Unusual("{name} is as large as its type holds", _saturated, _saturates, hunted=True),

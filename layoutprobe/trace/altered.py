@@ -15,6 +15,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from layoutprobe.manifest.model import Reference
+from layoutprobe.numbers.magnitude import usual_size
 from layoutprobe.text import either
 from layoutprobe.trace.alterations import (
     LEFT_OUT,
@@ -257,11 +258,6 @@ def _times(asked: _Asked, run: Comparison, name: str, change: Change, ones: int)
         off = round(often) if np.isfinite(often) else 0
         # What is to be explained may be far less than what codes of 1 make.
         wrong = (run.observed - run.expected)[run.wrong]
-        beside = _ROUNDING * min(_size(each), _size(wrong[np.isfinite(wrong)]))
+        beside = _ROUNDING * min(usual_size(each), usual_size(wrong))
         right = 0 < abs(off) <= _LARGEST and asked.near(run, wanted + off * each, beside)
     return off if right else 0
-
-
-def _size(values: Doubles) -> float:
-    """Root mean square."""
-    return float(np.sqrt(np.mean(values**2))) if values.size else 0.0

@@ -13,6 +13,7 @@ from layoutprobe.errors import did_you_mean
 from layoutprobe.manifest.model import Gemm
 from layoutprobe.numbers import element_type
 from layoutprobe.numbers.cut_off import cut_off
+from layoutprobe.numbers.magnitude import usual_size
 from layoutprobe.observe.coverage import Coverage
 from layoutprobe.trace.comparison import Comparison, Doubles, undefined_in
 from layoutprobe.trace.epilogues import Steps, rebound, steps_of
@@ -103,9 +104,7 @@ def bound_if_kept(subject: Subject, name: str, wanted: Doubles) -> tuple[str, Do
 
 def _bound(kinds: Iterable[str], wanted: Doubles) -> Doubles:
     usual = max(_REFERENCE.get(kind, 0.0) for kind in kinds)
-    finite = wanted[np.isfinite(wanted)]
-    largest = float(np.sqrt(np.mean(finite**2))) if finite.size else 0.0
-    return np.asarray(usual * (1 + np.abs(wanted) + largest))
+    return np.asarray(usual * (1 + np.abs(wanted) + usual_size(wanted)))
 
 
 def _on_the_way(subject: Subject) -> list[str]:

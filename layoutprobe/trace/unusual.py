@@ -19,6 +19,7 @@ from layoutprobe.manifest.inputs import IDLE, is_coded
 from layoutprobe.manifest.model import Gemm
 from layoutprobe.manifest.unusual import Unusual, kinds_for, unusual_of
 from layoutprobe.numbers import element_type
+from layoutprobe.numbers.magnitude import usual_size
 from layoutprobe.observe.coverage import Coverage
 from layoutprobe.trace.comparison import Comparison
 from layoutprobe.trace.products import product_beside
@@ -258,12 +259,6 @@ _LEAST, _LARGEST, _PARTS, _NUMBERS = 2.0**-6, 2.0**12, 2.0**6, 6
 """Of numbers at which inputs have an edge: more than what, less than what, of which they are multiples; how many."""
 
 
-def _usually(values: NDArray[np.float64]) -> float:
-    """The usual size of an element."""
-    finite = values[np.isfinite(values)]
-    return float(np.sqrt(np.mean(finite**2))) if finite.size else 0.0
-
-
 def _run(subject: Subject, kind: str, beta: float | None = None) -> Recorded | None:
     """The run on inputs of a kind, if it comes to its end."""
     recorded = subject.run(RunSpec(kind, beta=beta), partial=True)
@@ -287,7 +282,7 @@ def _beside(subject: Subject, recorded: Recorded, usual: Sequence[Comparison]) -
             if isinstance(subject.contract, Gemm) and subject.contract.split_k:
                 observed = observed.sum(axis=0)
             wanted = np.broadcast_to(wanted, one.expected.shape)
-            if what.scaled and _usually(wanted) < _SHRUNK * _usually(one.expected):
+            if what.scaled and usual_size(wanted) < _SHRUNK * usual_size(one.expected):
                 continue
             held, bound = _far(wanted, one.dtype)
             yield Comparison(
@@ -324,4 +319,4 @@ def _far(wanted: NDArray[np.float64], dtype: str) -> tuple[NDArray[np.bool_], ND
     held = np.isfinite(wanted)
     if kind.is_float:  # between these two rounding alone may make it infinite
         held &= (size < kind.largest / 2) | (size == kind.largest)
-    return held, _FAR * (size + _usually(wanted[held])) + kind.smallest
+    return held, _FAR * (size + usual_size(wanted[held])) + kind.smallest
