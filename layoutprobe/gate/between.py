@@ -55,15 +55,27 @@ def between(
 
 def _drawn(listed: Mapping[str, Sequence[int]], steps: Mapping[str, int]) -> Iterator[dict[str, int]]:
     random = Random(0)
-    ranges = {name: range(min(values), max(values) + 1, steps[name]) for name, values in listed.items()}
+    ranges = {name: _range(values, steps[name]) for name, values in listed.items()}
     for _ in range(_DRAWN):
         yield {name: random.choice(values) for name, values in ranges.items()}
+
+
+def _range(values: Sequence[int], step: int) -> range:
+    """From the smallest to the largest; one step further where all are powers of two, as no other may lie between."""
+    further = step if len(set(values)) > 1 and all(map(_is_power, values)) else 0
+    return range(min(values), max(values) + further + 1, step)
+
+
+def _is_power(value: int) -> bool:
+    return value.bit_count() == 1
 
 
 def _traits(sizes: Sizes, steps: Mapping[str, int]) -> dict[tuple[object, ...], int]:
     """What tells sizes apart for a kernel that works in vectors, tiles and groups of tiles -> how much it counts."""
     found: dict[tuple[object, ...], int] = {}
     for name, value in sizes.items():
+        if not _is_power(value):  # by which shifts and masks do not divide
+            found[name, "no power"] = _ORDER
         found |= {(name, step, value // steps[name] % step): 1 for step in _STEPS}
         found |= {(name, tile, group, -(-value // tile) % group): 1 for tile in _TILES for group in _GROUPS}
     for one, other in combinations(sizes, 2):

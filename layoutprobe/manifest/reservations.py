@@ -85,15 +85,24 @@ def _whole(case: KernelCase, uneven: bool | None) -> Iterator[str]:
     if DEPTH in case.sizes[0] and len({sizes[DEPTH] for sizes in case.sizes}) == 1:
         yield f"{DEPTH} is {case.sizes[0][DEPTH]} in every size"
     alike = _alike(dict(zip(_NAMES, zip(*extents, strict=True), strict=False)))
-    numbers = _numbers(case)
+    numbers, sizes = _numbers(case), set(zip(*given, strict=True))
     varying = {name: values for name, values in numbers.items() if len(set(values)) > 1}
     if same := [" = ".join(names) for names in {**_alike(varying), **alike}.values()]:
         yield f"{', '.join(same)} in every size: one taken for the other is not seen"
+    if even := [name for name, values in varying.items() if _are_powers(values) and values not in sizes]:
+        yield f"{' and '.join(even)} {'are' if len(even) > 1 else 'is'} a power of two in every size"
     if _never_batched(case):
         yield "the batch is 1 in every size"
     if fixed := [f"{name} is {values[0]}" for name, values in numbers.items() if name not in varying]:
         more = [f"{len(fixed) - _FEW} more are fixed"] if len(fixed) > _FEW else []
         yield f"{', '.join([*fixed[:_FEW], *more])} in every size"
+
+
+def _are_powers(values: Sequence[float]) -> bool:
+    """Whether all are powers of two, so that shifts and masks divide by them; 1 and 2 are counts of something."""
+    return min(values) >= _VECTOR and all(
+        float(value).is_integer() and int(value).bit_count() == 1 for value in values
+    )
 
 
 def _alike(values: Mapping[str, tuple[float, ...]]) -> dict[tuple[float, ...], list[str]]:

@@ -10,10 +10,12 @@ from itertools import combinations, pairwise
 from msgspec.structs import replace
 
 from layoutprobe.rewrites.alike import alike
+from layoutprobe.rewrites.known import CONSTANT
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.declarations import declared_in, is_headed, structure_of
 from layoutprobe.source.expressions import between
 from layoutprobe.source.macros import macros
+from layoutprobe.source.reach import parameters_of_templates
 from layoutprobe.source.statements import Source
 from layoutprobe.source.tree import is_cast, template_end
 
@@ -39,6 +41,24 @@ def called(spot: Spot) -> Iterator[Rewrite]:
         others = [one for one in known if one != name]
         others.sort(key=lambda one: (not alike(name, one), abs(known[one] - known[name])))
         yield from (spot.replace(opened - 1, opened, one, "called") for one in others[:_MOST])
+    yield from _given_beside(spot)
+
+
+def _given_beside(spot: Spot) -> Iterator[Rewrite]:
+    """`mfma(a, b, c, SEL, sa, SEL, sb)` for `mfma(a, b, c, SEL, sa, 0, sb)`: a constant that the call has beside."""
+    constants = parameters_of_templates(spot.source, spot.function)
+    for node in (node for node in spot.tree.walk() if node.kind == "call"):
+        texts = [spot.text(part) for part in node.parts]
+        beside = [one for one in dict.fromkeys(texts) if one in constants or CONSTANT.fullmatch(one)]
+        for part, text in zip(node.parts, texts, strict=True):
+            if text.isdecimal():
+                yield from (
+                    replace(spot.replace(part.first, part.last, one, "called"), rank=_BESIDE)
+                    for one in beside[:_MOST]
+                )
+
+
+_BESIDE = -0.8
 
 
 def _macros_of(spot: Spot, count: int) -> Mapping[str, int]:

@@ -10,6 +10,7 @@ from itertools import permutations, product
 from msgspec.structs import replace
 
 from layoutprobe.rewrites.additions import operands
+from layoutprobe.rewrites.known import CONSTANT
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.expressions import is_member, owner
 from layoutprobe.source.statements import free_words
@@ -47,18 +48,39 @@ def unread(spot: Spot) -> Iterator[Rewrite]:
 
 
 def _in_place_of_computed(spot: Spot) -> Iterator[Rewrite]:
-    """`seq * max_pages` for `seq * up(tokens, PAGE)`: what the kernel is handed and nothing reads."""
-    names = [name for name, one in spot.names.items() if name in spot.unused and one.sort == "integer"]
-    factors = (part for node in spot.tree.walk() if node.kind == "product" for part in node.parts)
-    for part in [part for part in factors if part.last - part.first > 1 and "(" in spot.text(part)]:
+    """`seq * max_pages` for `seq * up(tokens, PAGE)`: what the kernel is handed and nothing reads. And a bound that
+    the function has for a divisor: `sum / (float)p.cols` for `sum / (float)(THREADS * EACH)`."""
+    free = [name for name, one in spot.names.items() if name in spot.unused and one.sort == "integer"]
+    names = [name for name in free if not CONSTANT.fullmatch(name)]
+    products = [node for node in spot.tree.walk() if node.kind == "product"]
+    for part, sign in [
+        (part, spot.operator(node, n)) for node in products for n, part in enumerate(node.parts)
+    ]:
+        cast, opened, computed = spot.text(part).rpartition("(")
+        if not opened:
+            continue
         yield from (
             replace(spot.replace(part.first, part.last, name, "unread"), rank=_COMPUTED)
             for name in names[:_MOST]
         )
+        if sign == "/" and len(free_words(computed)) > 1:
+            yield from (
+                replace(spot.replace(part.first, part.last, cast + name, "unread"), rank=_DIVISOR)
+                for name in _bounds(spot)[:_MOST]
+                if name not in computed
+            )
 
 
-_COMPUTED = -1.5
+_COMPUTED, _DIVISOR = -1.5, -0.5
 """An argument that nobody reads is a strong hint."""
+
+
+def _bounds(spot: Spot) -> list[str]:
+    """Names that integers of the function are compared with."""
+    compared = [node for tree in spot.statements for node in tree.walk() if _compares(spot, node)]
+    return [
+        text for text in dict.fromkeys(spot.text(node.parts[1]) for node in compared) if text in spot.names
+    ]
 
 
 def _made_in_vain(spot: Spot) -> Iterator[Rewrite]:

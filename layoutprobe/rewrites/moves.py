@@ -29,6 +29,8 @@ def moves(spot: Spot) -> Iterator[Rewrite]:
     if last is None or source.parent[first] < 0:
         return
     whole = range(first, last + 1)
+    if _is_early_exit(spot):
+        yield spot.replace(first, last + 1, ";", "moves")
     if _leaves(source, spot.within, last):
         yield from _later(source, whole)
         yield from _earlier(source, whole)
@@ -51,6 +53,16 @@ def _leaves(source: Source, head: range, last: int) -> bool:
         return False
     body = [tokens[i].text for i in range(source.partner[head.start + 1] + 1, last + 1)]
     return [text for text in body if text not in ("{", "}", ";")] in [[word] for word in _LEAVE]
+
+
+def _is_early_exit(spot: Spot) -> bool:
+    """Whether a statement is a bare `return` in a block behind others: what follows may be for everybody."""
+    source, within = spot.source, spot.within
+    alone = source.slice(within.start, within.stop) == "return" and source.word(within.start - 1) in (
+        ";",
+        "}",
+    )
+    return alone and source.parent[within.start] > spot.function.start
 
 
 def _is_moved(source: Source, within: range) -> bool:

@@ -64,6 +64,12 @@ def test_what_never_varies_stays(value: int) -> None:
     assert one["K"] == value
 
 
+def test_powers_of_two_are_not_all() -> None:
+    """No other lies between 32 and 64; a kernel that shifts where it ought to divide is right for both."""
+    found = picked({"G": [32, 64], "K": [128, 640]}, {"G": 32, "K": 64}, 2, lambda n: bool(n["K"] % n["G"]))
+    assert any(one["G"] == 96 for one in found)
+
+
 def test_without_extents_there_is_none() -> None:
     assert between({}, {}, [{}], anything) is None
 

@@ -192,11 +192,25 @@ PAGED = """\
 #define CEIL_DIV(a, b) (((a) + (b) - 1) / (b))
 #define KSTEP 16
 #define PAGE 4
+__device__ int scaled(int x, int by, int n, int than, int m) { return x * by * n + than * m; }
+template <int SEL>
+__device__ void step(int* y, int t, int ctx, int seq) { y[t] = scaled(y[t], SEL, ctx, SEL, seq); }
 __device__ int chunk_of(int K, int splits) { return CEIL_DIV(CEIL_DIV(K, splits), KSTEP) * KSTEP; }
 __device__ void paged(const int* table, const int* lens, int* y, int heads, int max_pages) {
   const int seq = blockIdx.y, ctx = lens[seq];
   const int* pages = table + seq * max_pages;
   for (int t = threadIdx.x; t < ctx; t += 32) y[seq * heads + t] = pages[t / PAGE] + chunk_of(ctx, 8);
+}
+__device__ void meant(const float* x, float* y, int heads) {
+  const int seq = blockIdx.y;
+  float sum = 0;
+  if (heads == 0) {
+    y[seq] = 0;
+    ;
+  } else {
+    for (int t = 0; t < heads; ++t) sum += x[t];
+  }
+  y[seq] = sum / (float)heads;
 }
 """
 
@@ -206,8 +220,11 @@ __device__ void paged(const int* table, const int* lens, int* y, int heads, int 
     [
         ("seq * CEIL_DIV(ctx, PAGE);", "seq * max_pages;"),
         ("splits), 8) * 8;", "splits), KSTEP) * KSTEP;"),
+        ("sum / (float)(KSTEP * PAGE);", "sum / (float)heads;"),
+        ("return;\n  } else", ";\n  } else"),
+        ("scaled(y[t], SEL, ctx, 0, seq)", "scaled(y[t], SEL, ctx, SEL, seq)"),
     ],
 )
 def test_what_the_kernel_is_handed_takes_the_place_of_what_it_computes(wrong: str, right: str) -> None:
-    """And what rounds to a number is changed in both its places."""
+    """And what rounds to a number is changed in both its places; a constant is taken where the call has it beside."""
     assert place(PAGED, wrong, right) < EARLY

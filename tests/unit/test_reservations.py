@@ -122,6 +122,7 @@ def test_extents_that_no_size_tells_apart(
     [
         ([("lda", "K + 3"), ("ldc", "N + 1")], []),
         ([("lda", "K"), ("ldc", "N"), ("ldd", "N")], ["N = ldc = ldd, K = lda in every size: one taken"]),
+        ([("group", "64 if K > 33 else 32")], ["group is a power of two in every size"]),
         ([("flags", 7), ("mode", 1)], ["flags is 7, mode is 1 in every size"]),
         ([("cap", 0.0), ("eps", 1e-5)], ["cap is 0.0, eps is 1e-05 in every size"]),
         ([("cap", 0.0), ("eps", 1e-5), ("fixed", ["eps"])], ["cap is 0.0 in every size"]),
