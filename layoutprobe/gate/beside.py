@@ -1,6 +1,6 @@
 """Sizes beside those of the manifest, at which a glance is taken: the smallest, a larger and ragged one, some between
 that are unlike all of them, one that has not the divisor which all of the manifest have, and those at which loops go
-round as often as at no other.
+round as often as at no other. And a larger block, where the kernel asks how large it is.
 
 Nobody says that the kernel must bear them, so what goes wrong there is no finding; the headline tells it.
 """
@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from layoutprobe.errors import ProbeError
 from layoutprobe.gate.between import between
+from layoutprobe.gate.blocks import other_block
 from layoutprobe.gate.passes import Passes, Sought, launched, tested
 from layoutprobe.gate.tally import Outcome, Tally
 from layoutprobe.manifest.model import Sizes, size_title
@@ -118,8 +119,23 @@ class _Glance:
                     break
                 self._try(wanted)
             self._look_further()
+            self._another_block()
         seen = self._seen()
         return Glance(replace(covered, loops=seen.loops, untried=seen.untried), tuple(self.says), uneven)
+
+    def _another_block(self) -> None:
+        """Half as many waves again, at the largest size that costs little, where the kernel asks how many it has."""
+        other = other_block(self.case, self.tally.built.kernel, self.tally.load_insts())
+        little = [sizes for sizes in self.case.sizes if _volume(sizes) <= _VOLUME]
+        if other is None or not little or self.wrong:
+            return
+        try:
+            outcome = self.tally.of(other, self.quick.checks, draw=False).at(max(little, key=_volume))
+        except (ProbeError, MemoryError):
+            return
+        if rules := sorted(outcome.broken(self.case)):
+            block = f"a block of {other.block[0].text}, which no size has"
+            self.says.append(Unlisted(f"goes wrong with {block}: {rules[0]}", rules[0]))
 
     def _edges(self) -> Iterator[Sizes]:
         """The smallest size that is like those of the manifest, and one that is larger and ragged.

@@ -31,6 +31,8 @@ from layoutprobe.patterns.expression import Number
 _NAME = r"[A-Za-z0-9_][A-Za-z0-9_.+/ -]{0,63}"
 _SYMBOL = r"[^\s\0]{1,1000}"
 _MAX_WORK = 20_000
+BLOCK = "block"
+"""What `fixed` calls the block."""
 _ONE, _NONE = Expression("1", Number(1)), Expression("0", Number(0))
 
 
@@ -243,12 +245,12 @@ def _bears(table: Section, arguments: Sequence[Argument]) -> tuple[str, ...] | N
 
 
 def _fixed(table: Section, arguments: Sequence[Argument]) -> tuple[str, ...]:
-    """Scalar arguments that have one value, or follow the sizes, whoever launches the kernel."""
+    """Scalar arguments that have one value, or follow the sizes, whoever launches the kernel; and its block."""
     names = table.strings("fixed", "names of scalar arguments")
-    scalars = [one.name for one in arguments if one.role == "scalar"]
+    known = [*(one.name for one in arguments if one.role == "scalar"), BLOCK]
     for name in names:
-        if name not in scalars:
-            table.fail("fixed", f"scalar arguments: {', '.join(scalars) or 'there is none'}")
+        if name not in known:
+            table.fail("fixed", f"some of {', '.join(known)}", did_you_mean(name, known))
     return names
 
 

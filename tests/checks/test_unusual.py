@@ -683,3 +683,41 @@ def layer(inputs, sizes):
     beyond = [one for one in found.reservations if "not listed" in one]
     assert (found.findings, len(beyond)) == ((), len(told)), found
     assert all(rule in one for rule, one in zip(told, beyond, strict=True))
+
+
+IN_WAVES = """extern "C" __global__ void layer(const float* x, float* y, int N) {
+  __shared__ float part[32];
+  const int lane = threadIdx.x % 32, wave = threadIdx.x / 32, waves = blockDim.x / 32;
+  float sum = 0;
+  for (int i = threadIdx.x; i < N; i += blockDim.x) sum += x[blockIdx.x * N + i];
+  for (int d = 16; d > 0; d /= 2) sum += __shfl_xor(sum, d);
+  if (lane == 0) part[wave] = sum;
+  __syncthreads();
+  sum = lane < waves ? part[lane] : 0;
+  for (int d = 16; d > 0; d /= 2) sum += __shfl_xor(sum, d);
+  sum = __shfl(sum, 0);
+  for (int i = threadIdx.x; i < N; i += blockDim.x) y[blockIdx.x * N + i] = sum;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("fault", "fixed", "told"),
+    [(False, "", []), (True, "", ["block of 192"]), (True, '\nfixed = ["block"]', [])],
+    ids=["right", "half of the waves first", "no other block"],
+)
+def test_another_block_where_the_kernel_asks_for_its_size(
+    tmp_path: Path, fault: bool, fixed: str, told: list[str]
+) -> None:
+    """A tree that begins at half of the waves forgets one where their number is no power of two."""
+    first, second = ("  for (int d = 16; d > 0; d /= 2) sum", "  for (int d = waves / 2; d > 0; d /= 2) sum")
+    head, _, tail = IN_WAVES.rpartition(first)
+    source = HEAD + head + (second if fault else first) + tail
+    keys = _ROWS.format(x="f32", y="f32", more="").replace("[32]", "[128]").replace("N = 33", "N = 300")
+    reference = (
+        'def layer(inputs, sizes):\n    x = inputs["x"]\n    return {"y": 0 * x + x.sum(1, keepdims=True)}\n'
+    )
+    found = verdict(tmp_path, Style(source, keys + fixed, reference))
+    beyond = [one for one in found.reservations if "which no size has" in one]
+    assert (found.findings, len(beyond)) == ((), len(told)), found
+    assert all(words in one for words, one in zip(told, beyond, strict=True))
