@@ -188,7 +188,9 @@ class _Glance:
         outcome = self._at(sizes)
         if outcome is not None and outcome.broken(self.case):
             return False
-        if outcome is None or any(result.status != "holds" for result in outcome.results.values()):
+        if outcome is None or not all(
+            result.status in ("holds", "skipped") for result in outcome.results.values()
+        ):
             return None
         self.outcomes.append(outcome)
         return True

@@ -601,7 +601,7 @@ def test_sizes_that_no_listed_one_is_like(
     )
     path = tmp_path / "layoutprobe.toml"
     path.write_text(EDGES % (fault, f"sizes = [{sizes}]"))
-    (found,) = check(path, checks=["numerics", "memory"]).verdicts
+    (found,) = check(path, checks=["numerics", "memory", "races"]).verdicts
     assert found.exit_code == 0
     assert len(found.reservations) == len(told), found.reservations
     assert all(words in one for words, one in zip(told, found.reservations, strict=True)), found.reservations
