@@ -721,3 +721,11 @@ def test_another_block_where_the_kernel_asks_for_its_size(
     beyond = [one for one in found.reservations if "which no size has" in one]
     assert (found.findings, len(beyond)) == ((), len(told)), found
     assert all(words in one for words, one in zip(told, beyond, strict=True))
+
+
+def test_sizes_without_the_common_divisor_hold_where_nothing_races(tmp_path: Path) -> None:
+    """A kernel without LDS is not asked about races: it bears any N, and needs no word about it."""
+    keys = _ROWS.format(x="f32", y="f32", more="").replace("N = 20", "N = 24").replace("N = 33", "N = 40")
+    style = Style(HEAD + BY_LANES, keys, 'def layer(inputs, sizes):\n    return {"y": 2 * inputs["x"]}\n')
+    found = verdict(tmp_path, style)
+    assert (found.findings, found.reservations) == ((), ()), found
