@@ -28,7 +28,7 @@ from layoutprobe.report.gate import Unlisted
 
 _CHECKS = ("numerics", "memory")
 """What they need is little."""
-_ORDER = ("races",)
+_RACES = ("races",)
 """To follow who meets whom takes more, and is done where that is little, too."""
 _MET = 1 << 20
 """No size is larger at which it is."""
@@ -95,7 +95,7 @@ class _Glance:
             one.broken(self.case) or one.endless for one in tally.outcomes
         )
         self.quick = tally.of(tally.case, checks, draw=False)
-        order = [check for check in tally.active if check.name in _ORDER]
+        order = [check for check in tally.active if check.name in _RACES]
         self.whole = tally.of(tally.case, [*checks, *order], draw=False)
 
     def result(self) -> Glance:

@@ -77,10 +77,13 @@ _COMPUTED, _DIVISOR = -1.5, -0.5
 
 def _bounds(spot: Spot) -> list[str]:
     """Names that integers of the function are compared with."""
-    compared = [node for tree in spot.statements for node in tree.walk() if _compares(spot, node)]
-    return [
-        text for text in dict.fromkeys(spot.text(node.parts[1]) for node in compared) if text in spot.names
-    ]
+    texts = dict.fromkeys(spot.text(node.parts[1]) for node in _comparisons(spot))
+    return [text for text in texts if text in spot.names]
+
+
+def _comparisons(spot: Spot) -> list[Node]:
+    """Those of the function in which an integer is compared with a bound."""
+    return [node for tree in spot.statements for node in tree.walk() if _compares(spot, node)]
 
 
 def _made_in_vain(spot: Spot) -> Iterator[Rewrite]:
@@ -269,8 +272,7 @@ def _is_target(around: Node, part: Node) -> bool:
 def limits(spot: Spot) -> Iterator[Rewrite]:
     """`row < end` for `row < m0 + TILE`: what others of the function compare with; what is used little."""
     own = [node for node in spot.tree.walk() if _compares(spot, node)]
-    others = [node for tree in spot.statements for node in tree.walk() if _compares(spot, node)]
-    texts = dict.fromkeys(spot.text(node.parts[1]) for node in others)
+    texts = dict.fromkeys(spot.text(node.parts[1]) for node in _comparisons(spot))
     uses = Counter(one.text for one in spot.scope.operands)
     few = [name for name, one in spot.names.items() if one.sort == "integer" and name in spot.scope.unused]
     few += [name for name in texts if uses[name] == 1]
