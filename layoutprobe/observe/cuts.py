@@ -21,8 +21,9 @@ _MEMORY = Kind.LDS | Kind.GLOBAL | Kind.BUFFER | Kind.FLAT
 _MASKS = ("v_and_b32", "v_dual_and_b32", "s_and_b32")
 _FIELDS = {"v_bfe_u32": False, "v_bfe_i32": True, "s_bfe_u32": False, "s_bfe_i32": True}
 """And whether the highest bit is a sign."""
-_OF_NAME = {"u32_u24": (24, False), "i32_i24": (24, True), "s_sext_i32_i16": (16, True)}
-"""What takes so many bits of its operands always (of its first two where it adds a third one), as its name ends."""
+_OF_NAME = {"i32_i24": (24, True), "s_sext_i32_i16": (16, True)}
+"""What takes so many bits of its operands always (of its first two where it adds a third one), as its name ends. Not
+products without a sign: compilers take these where they know that 24 bits are enough."""
 _ADDED = 1
 """Which source of an atomic is added."""
 _OTHERWISE = ("_f16", "_f32", "_bf16", "_f64", "cvt", "perm", "pk_", "cmp", "alignb")
