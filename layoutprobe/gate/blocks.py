@@ -16,8 +16,7 @@ from layoutprobe.errors import UsageError
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.manifest.binding import bind
-from layoutprobe.manifest.model import Expression, KernelCase
-from layoutprobe.manifest.read import BLOCK
+from layoutprobe.manifest.model import BLOCK, Expression, KernelCase
 
 _SIZES = tuple(f"hidden_group_size_{axis}" for axis in "xyz")
 _DWORD, _ADDS = 4, ("s_add_u32", "s_add_co_u32", "s_add_nc_u64")

@@ -292,17 +292,16 @@ class Mender:
         """The change, where everything holds with it."""
         digest = built.toolchain["code_object"] if built is not None else ""
         text = self._copies[0].texts[edit.file]
-        beside = [other for file, other in self._copies[0].texts.items() if file != edit.file]
         if (
             doubted := self._doubted.get(digest)
         ) is not None:  # perhaps not for its text, but for that of another
-            held = of_text(edit, text, beside).weighing(doubted)
+            held = self._of_text(edit).weighing(doubted)
             if held.is_doubtful(self.case):
                 return None
             del self._doubted[digest]
             return self._judged(held, trials)
         if digest in self._right:  # the same in other words, of which either may be meant
-            held = of_text(edit, text, beside).weighing(self._right[digest])
+            held = self._of_text(edit).weighing(self._right[digest])
             self._alike[digest] += 1
             return None if held.is_doubtful(self.case) or self._alike[digest] > _ALIKE else held
         if built is None or digest in self._objects or self._whole >= _WHOLE:
@@ -310,7 +309,7 @@ class Mender:
         self._objects.add(digest)
         if not self._is_right(edit, built, trials) or not self._is_gone(edit, built, trials):
             return None
-        held = of_text(edit, text, beside)
+        held = self._of_text(edit)
         if trials is not None:
             held = weighed(held, text, trials, self._compile(edit, (LINES,)) or built)
         if not held.is_doubtful(self.case):
@@ -320,6 +319,11 @@ class Mender:
         if len(self._doubted) < _DOUBTED:
             self._doubted[digest] = held
         return None
+
+    def _of_text(self, edit: SourceEdit) -> Held:
+        """A change with what the text of its file tells of it, and those of the others."""
+        texts = dict(self._copies[0].texts)
+        return of_text(edit, texts.pop(edit.file), texts.values())
 
     def _judged(self, held: Held, trials: Trials | None) -> Held | None:
         """A change with which the runs at hand are right, where everything is."""

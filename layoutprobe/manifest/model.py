@@ -33,6 +33,10 @@ class Expression(Struct, frozen=True):
         return Expression(str(value), Number(value))
 
 
+BLOCK = "block"
+"""What `fixed` calls the block of a kernel, beside its scalar arguments."""
+
+
 class Tolerance(Struct, frozen=True):
     """Largest error that numerics lets pass: |observed - expected| <= absolute + relative * |expected|.
 
@@ -248,7 +252,7 @@ class KernelCase(Struct, frozen=True):
         skip: check -> why it is not to be run; rule of a finding -> why it is accepted.
         seed: of the random inputs.
         bears: kinds of unusual inputs that it bears, see `manifest.unusual`; None where the manifest does not say.
-        fixed: scalar arguments that have no other value than the manifest gives.
+        fixed: scalar arguments that have no other value than the manifest gives; BLOCK for its block.
         accept: findings that are let pass.
         guessed: lines of the manifest that still say FILL IN.
         after: names of the kernels that are launched before it, on buffers of the same names.

@@ -14,6 +14,7 @@ from layoutprobe.manifest.arguments import read_arguments, read_contract, read_t
 from layoutprobe.manifest.binding import OversizedError, bind
 from layoutprobe.manifest.flags import refused_flag
 from layoutprobe.manifest.model import (
+    BLOCK,
     Argument,
     Expression,
     KernelCase,
@@ -31,8 +32,6 @@ from layoutprobe.patterns.expression import Number
 _NAME = r"[A-Za-z0-9_][A-Za-z0-9_.+/ -]{0,63}"
 _SYMBOL = r"[^\s\0]{1,1000}"
 _MAX_WORK = 20_000
-BLOCK = "block"
-"""What `fixed` calls the block."""
 _ONE, _NONE = Expression("1", Number(1)), Expression("0", Number(0))
 
 

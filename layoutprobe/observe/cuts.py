@@ -73,9 +73,18 @@ def _left(inst: Inst) -> tuple[int, bool]:
     if inst.name in _MASKS:
         return next((bits for bits in _WIDTHS if (1 << bits) - 1 in numbers), 0), False
     if inst.name in _FIELDS:
-        first, bits = numbers[1:] if len(numbers) > 2 else ((numbers[1] or 0) & 0x1F, (numbers[1] or 0) >> 16)
-        return (bits or 0) if first == 0 else 0, _FIELDS[inst.name]
+        return _field(numbers[1:]), _FIELDS[inst.name]
     return next((left for name, left in _OF_NAME.items() if inst.name.endswith(name)), (0, False))
+
+
+def _field(given: Sequence[int | None]) -> int:
+    """The width of a field that begins at bit 0: vector instructions are given the two numbers, scalar ones both in
+    one; 0 for any other."""
+    first, width = given if len(given) == _APART else ((given[0] or 0) & 0x1F, (given[0] or 0) >> 16)
+    return width or 0 if first == 0 else 0
+
+
+_APART = 2
 
 
 def _user(cut: Inst, behind: Iterable[Inst]) -> Inst | None:

@@ -58,11 +58,9 @@ def _leaves(source: Source, head: range, last: int) -> bool:
 def _is_early_exit(spot: Spot) -> bool:
     """Whether a statement is a bare `return` in a block behind others: what follows may be for everybody."""
     source, within = spot.source, spot.within
-    alone = source.slice(within.start, within.stop) == "return" and source.word(within.start - 1) in (
-        ";",
-        "}",
-    )
-    return alone and source.parent[within.start] > spot.function.start
+    alone = source.slice(within.start, within.stop) == "return"
+    behind = source.word(within.start - 1) in (";", "}")
+    return alone and behind and source.parent[within.start] > spot.function.start
 
 
 def _is_moved(source: Source, within: range) -> bool:

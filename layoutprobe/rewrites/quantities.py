@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from decimal import Decimal
 from difflib import SequenceMatcher
-from functools import lru_cache
 from itertools import combinations, islice, product
 from math import log
 
 from msgspec.structs import replace
 
-from layoutprobe.rewrites.known import CONSTANT
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.declarations import declared_in
 from layoutprobe.source.expressions import between, function_around, scaled, sums, terms
-from layoutprobe.source.statements import Source, Token
+from layoutprobe.source.statements import Token
 
 
 def weights(spot: Spot) -> Iterator[Rewrite]:
@@ -110,7 +108,7 @@ def numbers(spot: Spot) -> Iterator[Rewrite]:
     )
     common = [int(text) for text, _ in near.most_common(_MOST_NUMBERS)]
     for i in spot.within:
-        if is_whole(tokens[i]) and not _is_modifier(spot, i):
+        if is_whole(tokens[i]) and not is_modifier(spot, i):
             value = int(tokens[i].text)
             for other in dict.fromkeys((*_scales(value), value + 1, value - 1, *common, value * 4)):
                 if other >= 0 and other != value:
@@ -142,7 +140,7 @@ def agreeing(spot: Spot) -> Iterator[Rewrite]:
     as they do from the statement beside it."""
     tokens, own = spot.source.tokens, spot.within
     here = {
-        i - own.start: int(tokens[i].text) for i in own if is_whole(tokens[i]) and not _is_modifier(spot, i)
+        i - own.start: int(tokens[i].text) for i in own if is_whole(tokens[i]) and not is_modifier(spot, i)
     }
     often = Counter(here.values())
     found = [
@@ -197,63 +195,6 @@ def distances(spot: Spot) -> Iterator[Rewrite]:
 _LANES = r"shfl|bpermute|permlane|dpp"
 _FARTHEST, _BODY = ("16", "32"), 40
 """Half of a wave, of 32 lanes and of 64; words of a loop's body that are looked at."""
-
-
-def meant(spot: Spot) -> Iterator[Rewrite]:
-    """A constant of the file for a number that is near its value, `WAVES * STEP` for `WAVES * 8`; or for one more, as
-    the statement steps by it elsewhere: `x[j + STEP]` for `x[j + 1]`."""
-    values, found = _values(spot.source), list[tuple[float, Rewrite]]()
-    for i in spot.within:
-        if spot.source.tokens[i].text == "1" and spot.source.tokens[i - 1].text in ("+", "-"):
-            found += [(0.5, spot.replace(i, i + 1, name, "meant")) for name in _steps_of(spot)]
-        if (
-            is_whole(spot.source.tokens[i])
-            and not _is_modifier(spot, i)
-            and int(spot.source.tokens[i].text) > 1
-        ):
-            own = int(spot.source.tokens[i].text)
-            for name, known in spot.names.items():
-                value = values.get(name.rpartition("::")[2], 0)
-                if value and max(own, value) <= _NEAR_VALUE * min(own, value):
-                    far = abs(log(own / value)) + known.far / 400
-                    found.append((far, spot.replace(i, i + 1, name, "meant")))
-                    if twice := _rounded_by(spot, i, name):
-                        found.append((far - 0.01, twice))
-    yield from (one for _, one in sorted(found, key=lambda pair: pair[0])[:_MOST_MEANT])
-
-
-def _rounded_by(spot: Spot, first: int, name: str) -> Rewrite | None:
-    """`up(n, STEP) * STEP` for `up(n, 8) * 8`: what rounds to a number has it twice."""
-    tokens = spot.source.tokens
-    again = [i for i in spot.within if tokens[i].text == tokens[first].text]
-    if len(again) != _TWICE or again[0] != first or tokens[again[1] - 1].text != "*":
-        return None
-    text = spot.with_words(first, again[1] + 1, {tokens[first].text: name})
-    return spot.replace(first, again[1] + 1, text, "meant")
-
-
-_TWICE = 2
-
-
-def _steps_of(spot: Spot) -> list[str]:
-    """Constants that stand in the statement, or in the head of the loop around it."""
-    source, block = spot.source, spot.source.block_around(spot.within.start)
-    head = source.around(block[0] - 1) if block is not None else range(0)
-    near = {source.tokens[i].text for part in (spot.within, head) for i in part}
-    return sorted(name for name in near if CONSTANT.fullmatch(name) and name in spot.names)
-
-
-_NEAR_VALUE, _MOST_MEANT = 4, 8
-
-
-@lru_cache(maxsize=32)
-def _values(source: Source) -> Mapping[str, int]:
-    """Constants that are written as a number."""
-    found = re.finditer(
-        r"(?:#[ \t]*define[ \t]+([A-Za-z_]\w*)[ \t]+|\b([A-Za-z_]\w*)\s*=\s*)\(?(\d{1,6})\)?[ \t]*(?=[;,}\n/])",
-        source.text,
-    )
-    return {one[1] or one[2]: int(one[3]) for one in found}
 
 
 def told(spot: Spot) -> Iterator[Rewrite]:
@@ -324,7 +265,7 @@ _LEAST_TILE = 12
 """Extents of tiles and workgroups are not smaller, and paddings not larger."""
 
 
-def _is_modifier(spot: Spot, i: int) -> bool:
+def is_modifier(spot: Spot, i: int) -> bool:
     """Whether a number is an argument of a matrix instruction: most others than what stands there are none."""
     opened = spot.source.parent[i]
     return opened > 0 and re.search(r"mfma|smfmac", spot.source.tokens[opened - 1].text) is not None

@@ -78,6 +78,7 @@ from layoutprobe.rewrites.kin import operators, ranges, reductions, types, words
 from layoutprobe.rewrites.lanes import lanes, parity
 from layoutprobe.rewrites.less import gone, less, turned
 from layoutprobe.rewrites.loops import shares
+from layoutprobe.rewrites.meant import meant
 from layoutprobe.rewrites.moves import moves
 from layoutprobe.rewrites.neutral import neutral, of_nothing
 from layoutprobe.rewrites.of_reference import of_reference
@@ -91,7 +92,6 @@ from layoutprobe.rewrites.quantities import (
     agreeing,
     constants,
     distances,
-    meant,
     numbers,
     powers,
     told,

@@ -64,18 +64,19 @@ def passed_through(ran: Coverage) -> tuple[str, ...]:
 
 def _by_hand(ran: Coverage) -> set[str]:
     """Types of operands of matrix instructions that integers have made of what was computed in f32."""
-    forms = {inst.pc: form for inst in ran.insts if Kind.MATRIX in inst.kind and (form := matrix_form(inst))}
-    if all(form.a not in _HALVES for form in forms.values()):
+    matrix = (inst for inst in ran.insts if Kind.MATRIX in inst.kind)
+    taken = {inst.pc: form.a for inst in matrix if (form := matrix_form(inst)) and form.a in _HALVES}
+    if not taken:
         return set()
     found: set[str] = set()
     computed, apart = _held(ran, _is_f32), _held(ran, _is_taken_apart)
     for pc in ran.blocks:
         floats, halves = (held.get(pc, frozenset[int]()) for held in (computed, apart))
         for inst in ran.flow.blocks[pc]:
-            if inst.pc in forms:
-                found |= {forms[inst.pc].a} if _reads(inst.src[:2], floats & halves) else set()
+            if inst.pc in taken and _reads(inst.src[:2], floats & halves):
+                found.add(taken[inst.pc])
             floats, halves = _after(inst, floats, _is_f32), _after(inst, halves, _is_taken_apart)
-    return found & _HALVES
+    return found
 
 
 def only_kept(ran: Coverage, declared: Collection[str]) -> tuple[str, ...]:

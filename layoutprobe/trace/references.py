@@ -65,7 +65,7 @@ def _settled(subject: Subject, recorded: Recorded, expected: Mapping[str, Any]) 
     read = (
         kind for kind in subject.once(read_types) if kind in _REFERENCE
     )  # perhaps of what the kernel has made
-    return between_steps(subject, inputs, (*_on_the_way(subject), *read), found)
+    return between_steps(subject, inputs, (*subject.once(_on_the_way), *read), found)
 
 
 def recorded_for(subject: Subject, spec: RunSpec) -> Recorded:
@@ -90,7 +90,7 @@ def reference_bound(subject: Subject, name: str, wanted: Doubles, *, alone: bool
         return np.asarray(absolute + relative * np.abs(wanted))
     if not element_type(dtype).is_float:
         return np.zeros(wanted.shape)
-    return _bound((dtype, *(() if alone else _on_the_way(subject))), wanted)
+    return _bound((dtype, *(() if alone else subject.once(_on_the_way))), wanted)
 
 
 def bound_if_kept(subject: Subject, name: str, wanted: Doubles) -> tuple[str, Doubles] | None:
@@ -107,10 +107,10 @@ def _bound(kinds: Iterable[str], wanted: Doubles) -> Doubles:
     return np.asarray(usual * (1 + np.abs(wanted) + usual_size(wanted)))
 
 
-def _on_the_way(subject: Subject) -> list[str]:
+def _on_the_way(subject: Subject) -> tuple[str, ...]:
     """Types that values go through, as far as they are meant to."""
     kept = subject.once(_kept)
-    return [kind for kind in passed_through(subject.plain().record(Coverage)) if kind not in kept]
+    return tuple(kind for kind in passed_through(subject.plain().record(Coverage)) if kind not in kept)
 
 
 def _kept(subject: Subject) -> tuple[str, ...]:
@@ -143,7 +143,7 @@ def _beside(subject: Subject, recorded: Recorded, expected: Mapping[str, Any]) -
 def _widened(subject: Subject, name: str, dtype: str) -> str:
     if subject.case.tolerance_of(name).given or not element_type(dtype).is_float:
         return ""
-    return widened(_on_the_way(subject), name, dtype)
+    return widened(subject.once(_on_the_way), name, dtype)
 
 
 def _product_in(subject: Subject, recorded: Recorded, c: Comparison) -> Product | None:
