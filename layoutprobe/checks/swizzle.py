@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from layoutprobe.checks.base import Check
+from layoutprobe.checks.by_values import by_values
 from layoutprobe.isa.kind import Kind
 from layoutprobe.observe.clashes import Clash, LdsRecord
 from layoutprobe.observe.lds import LdsObserver
@@ -22,7 +23,7 @@ from layoutprobe.trace.culprits import Culprit
 from layoutprobe.trace.lds_tiles import TileMap, in_words
 from layoutprobe.trace.places import site, where
 from layoutprobe.trace.problem import NoProductError
-from layoutprobe.trace.subject import Subject
+from layoutprobe.trace.subject import Subject, UndecidedError
 
 NAME = "swizzle"
 
@@ -69,12 +70,14 @@ def run(subject: Subject) -> CheckResult:
         if findings:
             return CHECK.found(findings)
         return CHECK.skipped(f"{why}; so what a load should find is not asked. No two lanes collide in LDS")
+    except UndecidedError as why:
+        return CHECK.found(findings) if findings else by_values(CHECK, subject, str(why))
     tiles = tiles_of(subject)
     if not findings:
         findings += _disagreements(subject, analysis)
     metrics = _maps(tiles)
     if not findings and analysis.lost:
-        return CHECK.undecided("operands are computed, and cannot be followed through LDS", metrics=metrics)
+        return by_values(CHECK, subject, "operands are computed on their way through LDS", metrics=metrics)
     reason = "" if findings else "stores and loads agree on where each element lies"
     if reason and any(judged.judgement.broken.any() for judged in analysis.judged):
         reason = "no fault of LDS addresses, but operands are wrong: see operand-provenance"

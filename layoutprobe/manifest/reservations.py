@@ -16,6 +16,8 @@ _VECTOR = 4
 TILE = 16
 """Rows of the smallest matrix instruction's tile that is common."""
 _NAMES = ("M", "N", "K")
+_OF_MATRIX = 2
+"""Axes of one."""
 _LOOSE_RELATIVE, _LOOSE_ABSOLUTE = 0.02, 0.1
 """Sums of products of standard normal numbers are about the square root of K; bf16 has a rounding error of
 0.4 %."""
@@ -84,7 +86,8 @@ def _whole(case: KernelCase, uneven: bool | None) -> Iterator[str]:
         yield f"every {' and '.join(f'{name} is a multiple of {step}' for name, step in steps.items())}{wrong}"
     if DEPTH in case.sizes[0] and len({sizes[DEPTH] for sizes in case.sizes}) == 1:
         yield f"{DEPTH} is {case.sizes[0][DEPTH]} in every size"
-    alike = _alike(dict(zip(_NAMES, zip(*extents, strict=True), strict=False)))
+    of_product = dict(zip(_NAMES, zip(*extents, strict=True), strict=False))
+    alike = _alike({name: values for name, values in of_product.items() if name not in _written_out(case)})
     numbers, sizes = _numbers(case), set(zip(*given, strict=True))
     varying = {name: values for name, values in numbers.items() if len(set(values)) > 1}
     if same := [" = ".join(names) for names in {**_alike(varying), **alike}.values()]:
@@ -179,6 +182,16 @@ def _shapes(case: KernelCase) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]
 def _extents(case: KernelCase) -> list[tuple[int, int, int]]:
     """M, N and K of the product at each size."""
     return [(d[-2], d[-1], a[-1]) for a, d in _shapes(case) if min(len(a), len(d)) >= 2]
+
+
+def _written_out(case: KernelCase) -> set[str]:
+    """Those of M, N and K that are numbers in the shapes: they can be no others."""
+    product = _product(case)
+    shapes = [] if product is None else [case.argument(name).shape for name in (product.d, product.a)]
+    if not shapes or min(map(len, shapes)) < _OF_MATRIX:
+        return set()
+    extents = zip(_NAMES, (*shapes[0][-2:], shapes[1][-1]), strict=True)
+    return {name for name, extent in extents if extent.text.isdigit()}
 
 
 def _never_batched(case: KernelCase) -> bool:

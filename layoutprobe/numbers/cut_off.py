@@ -26,9 +26,12 @@ def cut_off(right: Doubles, observed: Doubles, dtype: str) -> NDArray[np.bool_]:
         up = known & (gap > _CLEAR) & (gap < _HALFWAY)
         down = known & (gap < -_CLEAR) & (gap > -_HALFWAY)
         less = (np.abs(observed) < size) & (size - np.abs(observed) < unit)
+    # One number at many places is one witness. And of f32 there is none: what f32 computes is off by as much.
     if (
-        up.sum() < _ENOUGH
+        element_type(dtype).precision >= _OF_F32
+        or np.unique(size[up]).size < _ENOUGH
         or less[up].mean() < _NEARLY_ALL
+        or not down.any()
         or (observed == nearest)[down].mean() < _NEARLY_ALL
     ):
         return np.zeros(right.shape, np.bool_)
@@ -41,7 +44,9 @@ def cut_off_in_words(dtype: str) -> str:
 
 
 _ENOUGH, _NEARLY_ALL = 8, 0.97
-"""So many elements that are cut off, and such a share of them, are no accident."""
+"""So many numbers that are cut off, and such a share of elements, are no accident."""
+_OF_F32 = 24
+"""Bits of an f32, the first one included."""
 _CLEAR, _HALFWAY = 0.02, 0.45
 """How far from a number, and from the middle of two, a result is at most, so that what f32 has lost decides nothing:
 in units of its last place."""

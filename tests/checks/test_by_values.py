@@ -152,3 +152,43 @@ def test_the_read_of_another_buffer_is_named_and_not_the_load_that_fills_it(
     assert cause.place.matrix == matrix.upper()
     assert cause.place.source is not None
     assert "s % 2" in source.split("\n")[cause.place.source.line - 1], cause.place
+
+
+SHARED = (KERNELS / "gemm_tiled.hip").read_text()
+BATCHED = ("  auto stage", "  A += blockIdx.z * M * K;\n  C += blockIdx.z * M * N;\n  auto stage")
+
+
+def of_shared_weights(folder: Path, *edits: tuple[str, str]) -> KernelVerdict:
+    """A batch of A and C, and one B for all of them."""
+    matrices = buffers().replace('shape = ["M"', 'shape = ["S", "M"')
+    checked(
+        folder,
+        edited(SHARED, (BATCHED, *edits)),
+        matrices + SIZES + FACTORS,
+        grid='["(N + 31) // 32", "(M + 31) // 32", "S"]',
+        block=128,
+        sizes=("S = 3, M = 40, N = 57, K = 35",),
+        contract='kind = "gemm", alpha = 2.0, beta = 0.5',
+        checks=(),
+    )
+    (case,) = read_manifest(folder / "layoutprobe.toml").kernels
+    return check_kernel(case, "gfx1151", CHECKS)
+
+
+def test_weights_that_a_batch_shares(tmp_path: Path) -> None:
+    """The commonest batch there is: what no slot shows, outputs do, of the swizzle as well."""
+    right = of_shared_weights(tmp_path)
+    assert not right.exit_code
+    assert {one.check: one.status for one in right.results}["swizzle"] == "holds"
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        ("b_lds[buffer][(wave_n + lane % 16)", "b_lds[buffer][(wave_n + (lane ^ 1) % 16)"),
+        ("A += blockIdx.z * M * K", "A += blockIdx.z * M * N"),
+        ("lane % 16) * STRIDE + k];\n    acc", "lane % 16) * STRIDE + (k ^ 2)];\n    acc"),
+    ],
+)
+def test_weights_that_a_batch_shares_and_a_fault(tmp_path: Path, edit: tuple[str, str]) -> None:
+    assert of_shared_weights(tmp_path, edit).exit_code == 1

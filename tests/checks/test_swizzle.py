@@ -145,7 +145,7 @@ def test_kernels_without_tiles_are_skipped_or_undecided(tmp_path: Path) -> None:
     edits = (store, store.replace("? A", "? _Float16(0.3) * A")), (load, load)
     result = result_of(tmp_path, *edits)
     assert result.status == "undecided"
-    assert result.reason == "operands are computed, and cannot be followed through LDS"
+    assert result.reason.startswith("operands are computed on their way through LDS. A function")
 
 
 def test_all_wrong_slots_are_followed_in_one_launch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,3 +48,21 @@ def test_numbers_that_a_type_holds_say_nothing() -> None:
     whole = np.arange(-64.0, 64.0)
     assert not cut_off(whole, whole, "bf16").any()
     assert not cut_off(np.full(64, np.nan), np.full(64, np.nan), "bf16").any()
+
+
+def test_one_number_at_many_places_is_one_witness() -> None:
+    """A spectrum of one sample is flat: all its elements are off in the same way."""
+    up = RIGHT[np.abs(rounded(RIGHT, "bf16")) > np.abs(RIGHT)][:5]
+    assert not cut_off(np.tile(up, 40), cut(np.tile(up, 40)), "bf16").any()
+
+
+def test_what_f32_computes_is_never_cut_off_to_f32() -> None:
+    """It is off by a unit of the last place for many other reasons."""
+    below = np.nextafter(RIGHT.astype(np.float32), np.float32(0)).astype(np.float64)
+    assert not cut_off(RIGHT, below, "f32").any()
+
+
+@pytest.mark.filterwarnings("error")
+def test_without_numbers_that_are_rounded_down_nothing_is_said_and_nothing_fails() -> None:
+    up = RIGHT[np.abs(rounded(RIGHT, "bf16")) > np.abs(RIGHT)]
+    assert not cut_off(up, cut(up), "bf16").any()
