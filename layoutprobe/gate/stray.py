@@ -240,6 +240,7 @@ def _guards(beyond: _Beyond, tests: Sequence[Compared]) -> Iterator[tuple[Compar
     for test in reversed(tests):
         for side, bound in ((test.left, test.right), (test.right, test.left)):
             is_index = side[beyond.lane] == beyond.at and ((side[at] == wanted) | (side[at] >= extent)).all()
+            is_index &= np.unique(side[at]).size >= _TELLING  # an extent is none, whatever it is equal to
             bounds, outcomes = set(bound[at].tolist()), set(test.holds[at].tolist())
             if is_index and len(bounds) == len(outcomes) == 1 and min(bounds) >= extent:
                 yield test, min(bounds)

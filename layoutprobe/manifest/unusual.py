@@ -146,6 +146,10 @@ def _faint(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
     return usual * _NEAR_EPSILON if _is_wide(buffer) else usual
 
 
+def _sunk(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
+    return np.asarray(_SPREAD * usual - _SHIFT) if _is_float(buffer) else usual
+
+
 def _saturated(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
     kind = buffer.element
     if not mine:
@@ -327,6 +331,7 @@ UNUSUAL = {
     ),
     "small": Unusual("{name} is about 0.001", _times(_NEAR_EPSILON, _NEAR_EPSILON), _is_wide, linear=True),
     "faint": Unusual("all inputs are about 0.001", _faint, scaled=True, linear=True),
+    "sunk": Unusual(f"all inputs are about -{_SHIFT}", _sunk, scaled=True, linear=True),
     "subnormal": Unusual("{name} is subnormal", _subnormal, _is_small),
     "blank": Unusual("rows of the inputs are zero", _blank),
     "halves": Unusual("values tie, or lie half-way between two integers", _halves, whole=True),

@@ -53,8 +53,9 @@ def far_off(subject: Subject, compared: Iterable[Comparison]) -> tuple[str, ...]
     usual = _usual(compared) if asked else []
     found: list[str] = []
     for kind in asked:
-        recorded = _run(subject, kind)
-        if recorded is None:
+        recorded = subject.run(RunSpec(kind), partial=True)
+        if recorded.fault is not None or recorded.astray:
+            found += [f"{what}{WHERE}{told(kind)}" for what in _undefined(subject, recorded)]
             continue
         beside = _beside(subject, recorded, usual)
         if subject.reference is not None and _asks_for_same(kind):
@@ -64,6 +65,22 @@ def far_off(subject: Subject, compared: Iterable[Comparison]) -> tuple[str, ...]
                 says = "another one" if _exactly(subject, kind, c.dtype) else "far off"
                 found.append(f"{c.name} is {says}{WHERE}{told(kind)}")
     return tuple(found)
+
+
+def _undefined(subject: Subject, recorded: Recorded) -> Iterator[str]:
+    """What stops a run on inputs for which the contract has an answer: it asks for what nobody has set. An access
+    outside of a buffer says nothing, as any number may be no index."""
+    fault = recorded.fault
+    if fault is not None and fault.kind.startswith(_NEVER_SET) and not recorded.astray:
+        try:
+            _expected(subject, recorded)
+        except UndecidedError:
+            return
+        yield fault.what
+
+
+_NEVER_SET = "undefined-"
+"""How the kinds of such faults begin."""
 
 
 def _kinds_asked(subject: Subject) -> list[str]:

@@ -78,6 +78,13 @@ def test_the_test_that_lets_it_through_is_the_place(
     assert line(loads) in [one.place.line for one in told.related]
 
 
+@pytest.mark.parametrize("test", ["S < 40", "ldx < 40"])
+def test_an_extent_that_is_compared_is_no_index(tmp_path: Path, test: str) -> None:
+    """The first column too many is S, as a test of S itself, which is about no column: it lets nothing through."""
+    (found, *_) = findings(tmp_path, "row < R && col < S", f"row < R && {test}")
+    assert "through" not in found.what
+
+
 def test_of_an_element_without_a_test_the_index_is_told(tmp_path: Path) -> None:
     found = findings(tmp_path, "sums[col] = x", "sums[col + R] = x")
     (told,) = found

@@ -83,6 +83,43 @@ def layer(inputs, sizes):
     return {"y": v / np.sqrt((v * v).mean(1, keepdims=True) + 1e-5)}
 """,
 )
+BY_TABLE = Style(
+    HEAD
+    + """extern "C" __global__ void layer(const int* x, int* y, int N) {
+  __shared__ int table[64];
+  for (int i = threadIdx.x; i < 64; i += 32) table[i] = i / 8;
+  __syncthreads();
+  for (int i = threadIdx.x; i < N; i += 32)
+    y[blockIdx.x * N + i] = x[blockIdx.x * N + table[(x[blockIdx.x * N + i] + 32) & 63] % N];
+}
+""",
+    _ROWS.format(x="i32", y="i32", more=""),
+    """
+import numpy as np
+def layer(inputs, sizes):
+    x = inputs["x"].astype(np.int64)
+    return {"y": np.take_along_axis(x, ((x + 32) & 63) // 8 % sizes["N"], 1)}
+""",
+)
+WITH_SINKS = Style(
+    HEAD
+    + """extern "C" __global__ void layer(const float* x, const float* r, float* y, int N) {
+  const float *row = x + blockIdx.x * N, *sinks = r + blockIdx.x * N;
+  float most = -INFINITY, sum = 0;
+  for (int i = 0; i < N; ++i) most = fmaxf(most, fmaxf(row[i], sinks[i]));
+  for (int i = 0; i < N; ++i) sum += expf(row[i] - most) + expf(sinks[i] - most);
+  for (int i = threadIdx.x; i < N; i += 32) y[blockIdx.x * N + i] = expf(row[i] - most) / sum;
+}
+""",
+    ADDED.keys,
+    """
+import numpy as np
+def layer(inputs, sizes):
+    both = np.concatenate((inputs["x"], inputs["r"]), axis=1)
+    most = both.max(1, keepdims=True)
+    return {"y": np.exp(inputs["x"] - most) / np.exp(both - most).sum(1, keepdims=True)}
+""",
+)
 COUNTED = Style(
     HEAD
     + """// The workgroup that comes last doubles everything.
@@ -535,6 +572,18 @@ CASES = {
         "y is far off where x is -infinity here and there, or where rows of x are -infinity, or where x is NaN here "
         "and there",
     ),
+    "by table": (BY_TABLE, (), None),
+    "half of a table": (
+        BY_TABLE,
+        (("int i = threadIdx.x; i < 64", "int i = 16 + threadIdx.x; i < 48"),),
+        "an undefined value is used as an address where x is up to 2^22, or where x is any whole number",
+    ),
+    "with sinks": (WITH_SINKS, (), None),
+    "a maximum that begins at nothing": (
+        WITH_SINKS,
+        (("most = -INFINITY", "most = 0"),),
+        "y is far off where all inputs are about -256",
+    ),
     "codes": (CODES, (), None),
     "a bound that is one too high": (
         CODES,
@@ -551,7 +600,7 @@ CASES = {
 }
 
 
-_TOLD = ("off where", "another one", "launch", "bits are taken")
+_TOLD = ("off where", "another one", "launch", "bits are taken", "address where")
 
 
 @pytest.mark.parametrize("name", CASES)
