@@ -24,6 +24,7 @@ from layoutprobe.source.declarations import declared_in
 from layoutprobe.source.expressions import body_behind, function_around, function_name
 from layoutprobe.source.reach import parameters_of_templates
 from layoutprobe.source.statements import Source, words
+from layoutprobe.source.tree import parse
 
 
 class Held(Struct, frozen=True):
@@ -47,6 +48,7 @@ class Held(Struct, frozen=True):
         of_extents: it adds one extent to another, `M + N`, which nothing else in the source does: what is done beyond
             the edge has no effect, and any larger number may hold.
         narrower: it has a float of 16 bits where there was none, and is judged by a wider tolerance for that.
+        doubled: it makes something of two equal operands, `TILE + TILE` or `min(n, n)`: nobody writes that.
         old: what it replaces.
         work: instructions that all waves execute with it, together.
         longest: those of the wave that executes most.
@@ -68,6 +70,7 @@ class Held(Struct, frozen=True):
     neutral: bool = False
     of_extents: bool = False
     narrower: bool = False
+    doubled: bool = False
     old: str = ""
     work: int = 0
     longest: int = 0
@@ -114,9 +117,9 @@ class Held(Struct, frozen=True):
 
     def is_doubtful(self, case: KernelCase) -> bool:
         """Whether it brings a number that is an extent at some size, and may hold for it alone; makes a wave or other
-        code do what others should, an uneven tile, or a float of 16 bits; has a loop go further, as more passes may
-        do what is left out; leaves a parameter unread; or takes a swizzle or a padding away from one side, where the
-        other one lacks it, or changes it for both."""
+        code do what others should, an uneven tile, a float of 16 bits, or something of two equal operands; has a loop
+        go further, as more passes may do what is left out; leaves a parameter unread; or takes a swizzle or a padding
+        away from one side, where the other one lacks it, or changes it for both."""
         if (
             self.longer
             or self.idle is not None
@@ -125,6 +128,7 @@ class Held(Struct, frozen=True):
             or self.unread
             or self.uneven
             or self.narrower
+            or self.doubled
             or (self.in_loop and self.edit.rewrite.text.lstrip().startswith("+"))
         ):
             return True
@@ -172,8 +176,27 @@ def of_text(edit: SourceEdit, text: str, beside: Iterable[str] = ()) -> Held:
         neutral=_NEUTRAL.search(line + new) is not None,
         of_extents=_adds_extents(text, edit.rewrite),
         narrower=_NARROW.search(new) is not None and _NARROW.search(old) is None,
+        doubled=_doubles(source, start) < _doubles(Source(edit.rewrite.apply(text)), start),
         old=old,
     )
+
+
+def _doubles(source: Source, offset: int) -> int:
+    """How often the statement at a place of the text has a sum or a test of two equal operands, or the larger one of
+    them, or the smaller."""
+    if not source.tokens:
+        return 0
+    found = 0
+    for node in parse(source, source.around(source.token_at(offset))).walk():
+        of_call = node.kind == "call" and node.first and _EITHER.fullmatch(source.tokens[node.first - 1].text)
+        if node.kind in _OF_SEVERAL or of_call:
+            names = [source.slice(part.first, part.last) for part in node.parts]
+            found += len(names) - len(set(names))
+    return found
+
+
+_OF_SEVERAL = ("sum", "comparison", "equality", "all", "any")
+_EITHER = re.compile(r"(?:\w+::)?f?(?:min|max)f?")
 
 
 def _adds_extents(text: str, rewrite: Rewrite) -> bool:

@@ -319,3 +319,23 @@ def test_what_stands_at_several_places_is_not_changed_for_one(beside: tuple[str,
     held = of_text(edit, text, beside)
     assert held.of_many == many
     assert held.may_be_beaten == many
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "doubted"),
+    [
+        ("int end = min(n, first + TILE);", "first", "TILE", True),
+        ("int end = min(n, first + TILE);", "first + TILE", "n", True),
+        ("int end = min(n, first + TILE);", "first", "begin", False),
+        ("if (row < n && col < n) y[row] = a;", "col < n", "row < n", True),
+        ("y[row] = a * b;", "b", "a", False),
+        ("y[row] = a + a + b;", "b", "c", False),
+    ],
+)
+def test_what_makes_something_of_two_equal_operands_is_doubted(
+    text: str, old: str, new: str, doubted: bool
+) -> None:
+    """`TILE + TILE`, `min(n, n)`: nobody writes that but for a square; what was there before does not count."""
+    start = text.index(old)
+    edit = SourceEdit(Path("kernel.hip"), Rewrite(start, start + len(old), new, "names"), 0.0, FINDING)
+    assert of_text(edit, text).is_doubtful(CASE) is doubted
