@@ -34,6 +34,7 @@ from layoutprobe.gate.copies import LINES, SourceCopy
 from layoutprobe.gate.costs import CHECKED, DECODED, JUDGED, Costs
 from layoutprobe.gate.holding import Held, of_text
 from layoutprobe.gate.source_edits import SourceEdit, SourceEdits
+from layoutprobe.gate.suspects import Moved, Suspects
 from layoutprobe.gate.tally import Tally
 from layoutprobe.gate.trying import Mended, Trials, as_built
 from layoutprobe.gate.variants import LARGE, TOGETHER, Batches, Variants
@@ -64,6 +65,8 @@ _WHOLE, _DOUBTED = 6, 10
 that are doubted are kept, to be judged where nothing else holds."""
 _ALIKE = 3
 """Further changes that are named where they compile to the same code as one that holds."""
+_WORDY, _SHORT = 3, 8
+"""How many times as long, of so many letters at least, what says the same is nothing that anybody means."""
 _ON_DOUBTED = 15_000_000
 """What may be spent on those."""
 
@@ -87,6 +90,7 @@ class Mender:
 
     Attributes:
         tried, compiled: changes so far, and how many of them compile.
+        suspects: expressions that may be to blame; None where nobody has asked.
         costs: what they have cost.
     """
 
@@ -107,6 +111,7 @@ class Mender:
         self._size = 1
         self._whole, self._sure = 0, False
         self.tried = self.compiled = 0
+        self.suspects: Suspects | None = None
         self.costs = Costs()
 
     def __enter__(self) -> Mender:
@@ -168,6 +173,17 @@ class Mender:
                 yield from self._chosen(new, late, trials, goes_on, pool)
             yield from self._alone(chain(late, new), trials, goes_on, pool)
             yield from self._of_doubted(trials)
+
+    def moved(self, edits: Iterable[SourceEdit], trials: Trials) -> Iterator[tuple[SourceEdit, Moved | None]]:
+        """Changes that are no guesses, with what moves in each output; see `suspects.py`."""
+        batches = Batches(iter(edits), self._copies[0].texts)
+        with nothing_kept(), ThreadPoolExecutor(len(self._copies)) as pool:
+            for program in self._programs(batches, pool):
+                self.costs.of_program(program.rounds, program.count, program.code)
+                for edit in program.edits:
+                    if edit in program:
+                        self.costs.spent += program.cost(trials)
+                        yield edit, program.moved(edit, trials)
 
     def beside(
         self,
@@ -303,7 +319,10 @@ class Mender:
         if digest in self._right:  # the same in other words, of which either may be meant
             held = self._of_text(edit).weighing(self._right[digest])
             self._alike[digest] += 1
-            return None if held.is_doubtful(self.case) or self._alike[digest] > _ALIKE else held
+            known = self._right[digest].edit.rewrite.text
+            wordy = len(edit.rewrite.text) > _WORDY * max(len(known), _SHORT)
+            idle = wordy or held.is_doubtful(self.case) or self._alike[digest] > _ALIKE
+            return None if idle else held
         if built is None or digest in self._objects or self._whole >= _WHOLE:
             return None
         self._objects.add(digest)

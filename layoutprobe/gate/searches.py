@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from layoutprobe.gate.costs import MOST_SPENT
 from layoutprobe.gate.holding import Held, likeliest
 from layoutprobe.gate.mending import Mender
 from layoutprobe.gate.source_edits import SourceEdit
-from layoutprobe.gate.trying import Mended, Trials
+from layoutprobe.gate.suspects import Suspects, by_suspicion, suspects
+from layoutprobe.gate.trying import AtSize, Mended, Trials
+from layoutprobe.place import SourceLine
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import KernelVerdict, Mending
+from layoutprobe.trace.subject import RunSpec
 
 MOST = 3000
 """Changes that `--suggest` tries for a kernel."""
@@ -20,6 +23,10 @@ _AFTER, _AFTER_MORE, _AFTER_CHECKED = 80, 900, 12
 is one that another may beat; fewer, where a check is asked of each, which takes a hundred times as long as a run."""
 _OF_ORDER = ("barriers", "moved")
 """Kinds of changes of what keeps waves in an order; see `ordering.py`."""
+_UNASKED, _ASKED = 144, 1200
+"""The likeliest changes, which are tried first; and how many times another value is asked for what moves with it."""
+_WORST = 16
+"""Expressions in whose place all else is tried."""
 _CAUSES = 2
 """Findings whose lines are changed."""
 
@@ -54,7 +61,8 @@ def source_changes(
     ):  # waves are run in one order: what they compute does not tell what keeps them in another
         edits = [edit for edit in edits if edit.rewrite.kind not in _OF_ORDER]
     held: list[Held] = []
-    for one in mender.holding(edits, trials, goes_on):
+    turns = edits if trials is None else _by_suspicion(edits, held, mender, trials, findings, known)
+    for one in mender.holding(turns, trials, goes_on):
         if one.may_lead(findings):
             held.append(one)
             if len(held) == 1:
@@ -71,9 +79,50 @@ def _in_turn(
     mender: Mender, trials: Trials | None, findings: Sequence[Finding], known: Sequence[Mended]
 ) -> list[SourceEdit]:
     """All changes of the source, the likeliest first."""
-    lines = [one.place.source for one in known if one.place.source is not None]
+    lines = _lines(known)
     ran = trials.first.lines if trials is not None else ()
     return mender.edits.in_turn(findings[:_CAUSES], lines, ran, [one.says for one in known])
+
+
+def _suspected(
+    mender: Mender,
+    trials: Trials,
+    telling: tuple[AtSize, RunSpec],
+    finding: Finding,
+    lines: Sequence[SourceLine],
+) -> Suspects:
+    """What expressions go into, by runs of them with other values."""
+    asked = mender.edits.with_other_values(finding, lines, trials.first.lines)[:_ASKED]
+    at, spec = telling
+    texts = {file: source.text for file, source in mender.edits.sources.items()}
+    return suspects(mender.moved(asked, trials), [c.wrong for c in at.of(spec)], texts)
+
+
+def _lines(known: Sequence[Mended]) -> list[SourceLine]:
+    return [one.place.source for one in known if one.place.source is not None]
+
+
+def _by_suspicion(
+    edits: Sequence[SourceEdit],
+    held: Sequence[Held],
+    mender: Mender,
+    trials: Trials,
+    findings: Sequence[Finding],
+    known: Sequence[Mended],
+) -> Iterator[SourceEdit]:
+    """The first changes; where none of them holds, all others by what each expression goes into, with more of those
+    expressions of which that says most. `held`: what has been found by then."""
+    yield from edits[:_UNASKED]
+    if held or trials.telling is None:
+        yield from edits[_UNASKED:]
+        return
+    lines, ran = _lines(known), trials.first.lines
+    if mender.suspects is None:
+        mender.suspects = _suspected(mender, trials, trials.telling, findings[0], lines)
+    found = mender.suspects
+    worst = [(one.file, one.start, one.end) for one in found.worst(_WORST)]
+    more = mender.edits.instead(worst, findings[0], lines, ran)
+    yield from by_suspicion([*edits[_UNASKED:], *more], found)
 
 
 def mend(
@@ -106,7 +155,9 @@ def mend(
         return Mending(mender.tried, mender.compiled, 0.0, mender.fix(held[0], beside))
     fix = None
     if mender.possible:
-        for one in mender.holding(_in_turn(mender, trials, findings, known), trials, goes_on):
+        edits = _in_turn(mender, trials, findings, known)
+        turns = edits if trials is None else _by_suspicion(edits, (), mender, trials, findings, known)
+        for one in mender.holding(turns, trials, goes_on):
             fix = mender.fix(one, one.edit.finding) if fix is None or not one.unlisted else fix
             if not one.unlisted:
                 break

@@ -40,8 +40,10 @@ from layoutprobe.manifest.binding import bind
 from layoutprobe.manifest.model import Expression, KernelCase
 from layoutprobe.place import Place, SourceLine
 from layoutprobe.report.finding import Finding
+from layoutprobe.rewrites.moving import moving
 from layoutprobe.rewrites.registry import KINDS, rewrites
 from layoutprobe.rewrites.spot import Rewrite, Spot
+from layoutprobe.rewrites.substitutes import substitutes
 from layoutprobe.source.expressions import function_around
 from layoutprobe.source.macros import macros
 from layoutprobe.source.statements import Source
@@ -103,6 +105,33 @@ class SourceEdits:
                         ranked[edit.key] = replace(edit, finding=first.finding)
         return sorted(ranked.values(), key=lambda edit: edit.rank)
 
+    def with_other_values(
+        self, finding: Finding, known: Sequence[SourceLine], ran: Sequence[SourceLine]
+    ) -> list[SourceEdit]:
+        """Each expression with other values, those first that are near; they show what it goes into."""
+        found: dict[object, SourceEdit] = {}
+        for place in sorted(self._statements(finding, known, ran), key=lambda near: near.far):
+            for rewrite in moving(self._spot(place, finding)):
+                edit = SourceEdit(place.file, rewrite, place.far, finding)
+                found.setdefault(edit.key, edit)
+        return list(found.values())
+
+    def instead(
+        self,
+        expressions: Sequence[tuple[Path, int, int]],
+        finding: Finding,
+        known: Sequence[SourceLine],
+        ran: Sequence[SourceLine],
+    ) -> Iterator[SourceEdit]:
+        """All that may stand in place of a few expressions, each a file with where it begins and ends."""
+        for place in self._statements(finding, known, ran):
+            spot = self._spot(place, finding)
+            first, last = (place.source.tokens[i] for i in (place.within.start, place.within.stop - 1))
+            for file, start, end in expressions:
+                if file == place.file and first.start <= start and end <= last.end:
+                    for rewrite in substitutes(spot, start, end):
+                        yield SourceEdit(file, rewrite, _INSTEAD + rewrite.rank, finding)
+
     def find(self, line: SourceLine) -> Path | None:
         """The file of a line, where it is one of those that are changed."""
         file = self._copy.find(line)
@@ -110,22 +139,8 @@ class SourceEdits:
 
     def _at(self, place: Near, finding: Finding) -> Iterator[SourceEdit]:
         """What a statement offers."""
-        order, scalars = _order(finding), scalars_for(self._copy.case, finding)
-        far = place.far * _told(finding)
-        sources = list(self.sources.values())
-        steps = _in_arguments(steps_told(finding.what), self._copy.case)
-        lacking = _lacking(finding.what, self._copy.case)
-        spot = Spot(
-            place.source,
-            place.within,
-            sources,
-            scalars,
-            self._axes,
-            place.outer,
-            self._told,
-            steps,
-            finding.what,
-        )
+        order, far = _order(finding), place.far * _told(finding)
+        lacking, spot = _lacking(finding.what, self._copy.case), self._spot(place, finding)
         for kind in (kind for kind, one in KINDS.items() if far + one.first < _TOO_LATE):
             found = rewrites(spot, kind)
             if kind == "numbers":  # a statement has many; the one that an instruction has is beside it
@@ -143,6 +158,22 @@ class SourceEdits:
                 if any(_adds(place.source, rewrite, name) for name in lacking):
                     rank -= _SURE
                 yield SourceEdit(place.file, rewrite, rank, finding)
+
+    def _spot(self, place: Near, finding: Finding) -> Spot:
+        """A statement with what is known of it."""
+        steps = _in_arguments(steps_told(finding.what), self._copy.case)
+        sources, scalars = list(self.sources.values()), scalars_for(self._copy.case, finding)
+        return Spot(
+            place.source,
+            place.within,
+            sources,
+            scalars,
+            self._axes,
+            place.outer,
+            self._told,
+            steps,
+            finding.what,
+        )
 
     def _is_meant(self, source: Source, rewrite: Rewrite) -> bool:
         """Whether a change is one of a name, and an instruction is right with the same one."""
@@ -408,5 +439,6 @@ _LIKELIER, _NEXT = 0.9, 0.25
 _NAMED = 4.0  # a rule about strides has measured which argument it should be
 _KNOWN, _BESIDE, _RAN, _ASIDE = -0.6, 0.1, 0.7, 0.02
 _BEFORE = 0.15
+_INSTEAD = 5.0  # of an expression that is suspected, which brings them forward
 _TOO_LATE = 9.0  # nobody gets so far
 _SURE = 3.0

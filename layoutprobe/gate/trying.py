@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from layoutprobe.backends.base import WatchedBackend
 from layoutprobe.backends.emulator import EmulatorBackend
@@ -243,9 +244,27 @@ class AtSize:
                 for old, new in zip(self.of(spec), found, strict=True)
             )
 
+    def moved(
+        self, spec: RunSpec, change: Change, backend: WatchedBackend, longer: int
+    ) -> list[NDArray[np.bool_]] | None:
+        """Which elements of each output are others with a change; None where the run ends early. See `outputs`."""
+        found = self.launched(spec, change, backend, longer, defined=True)
+        if found.fault is not None:
+            return None
+        with np.errstate(invalid="ignore"):
+            pairs = [(c.observed, np.asarray(found.outputs[c.output], np.float64)) for c in self.of(spec)]
+        if any(old.shape != new.shape for old, new in pairs):  # of partial products
+            return None
+        return [(old != new) & ~(np.isnan(old) & np.isnan(new)) for old, new in pairs]
+
     def of(self, spec: RunSpec) -> list[Comparison]:
         """The outputs of a run of the kernel as it is."""
         return [c for c in self.compared if replace(c.spec, observers=()) == spec]
+
+
+def longer_with(of_program: int) -> int:
+    """How many times as many instructions a program of so many changes may issue; of none what it does without."""
+    return _LONGER + of_program // _ASKS if of_program else 1
 
 
 class Trials:
@@ -298,6 +317,16 @@ class Trials:
         for n in range(len(self._sizes)):
             yield from ((self.at(n), spec) for spec in self.at(n).specs[n == 0 :])
 
+    @cached_property
+    def telling(self) -> tuple[AtSize, RunSpec] | None:
+        """The run of the first size in which the fewest elements are wrong, and some are: there those that are right
+        tell most. Not one of inputs that are mostly zeros: what is taken for another is a zero, too. None where only
+        accesses are wrong."""
+        share = {spec: _share_wrong(self.first.of(spec)) for spec in self.first.specs}
+        wrong = [spec for spec in share if share[spec]]
+        best = min(wrong, key=lambda spec: (spec.inputs == "sparse", share[spec]), default=None)
+        return None if best is None else (self.first, best)
+
     def right(self, change: Change, backend: WatchedBackend | None = None, *, of_program: int = 0) -> bool:
         """Whether all outputs of all runs are right with a change.
 
@@ -308,7 +337,7 @@ class Trials:
                 nothing is said of undefined bits.
         """
         first, spec = self.first, self.first.specs[0]
-        longer = _LONGER + of_program // _ASKS if of_program else 1
+        longer = longer_with(of_program)
         # What is right whatever undefined bits are, is right where they are defined: such a run is the faster one.
         if not is_right(first.outputs(spec, change, backend, longer, defined=True)):
             return False
@@ -338,6 +367,10 @@ def _stops(at: AtSize) -> bool:
     except RunStoppedError:
         return True
     return False
+
+
+def _share_wrong(found: Sequence[Comparison]) -> float:
+    return sum(int(c.wrong.sum()) for c in found) / max(sum(c.wrong.size for c in found), 1)
 
 
 def is_right(found: Sequence[Comparison] | None) -> bool:

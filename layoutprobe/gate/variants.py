@@ -21,7 +21,8 @@ from layoutprobe.errors import ProbeError, ToolchainError
 from layoutprobe.gate.build import Built
 from layoutprobe.gate.copies import SourceCopy
 from layoutprobe.gate.source_edits import SourceEdit
-from layoutprobe.gate.trying import BEFORE, Before, Trials
+from layoutprobe.gate.suspects import Moved
+from layoutprobe.gate.trying import BEFORE, Before, Change, Trials, longer_with
 from layoutprobe.isa.edit import with_source
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.isa.store import load_instructions
@@ -246,12 +247,25 @@ class Variants:
 
     def right(self, edit: SourceEdit, trials: Trials) -> bool:
         """Whether all outputs of all runs are right with a change that is in it."""
+        change = self._change(edit)
+        return change is not None and trials.right(change, self._backend, of_program=self.count)
+
+    def moved(self, edit: SourceEdit, trials: Trials) -> Moved | None:
+        """What moves with a change that is in it, in the run that tells most; None where nothing is known."""
+        change, telling = self._change(edit), trials.telling
+        if change is None or telling is None:
+            return None
+        at, spec = telling
+        return at.moved(spec, change, self._backend, longer_with(self.count))
+
+    def _change(self, edit: SourceEdit) -> Change | None:
+        """A run of it with a change; None where the code never asks for one."""
         built, number = self._built, self._numbers[edit.key]
         assert built is not None
         said = [{inst.pc: (_saying(inst, number),) for inst in insts} for _, insts in self._asks]
         before = [Before(one, own) for (one, _), own in zip(self._asks[1:], said[1:], strict=True)]
         change = {"code": built.code, "kernel": built.kernel.name, "changes": said[0], BEFORE: before}
-        return any(said) and trials.right(lambda _: change, self._backend, of_program=self.count)
+        return (lambda _: change) if any(said) else None
 
 
 def _to_blame(

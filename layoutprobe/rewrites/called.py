@@ -15,7 +15,7 @@ from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.declarations import declared_in, is_headed, structure_of
 from layoutprobe.source.expressions import between
 from layoutprobe.source.macros import macros
-from layoutprobe.source.reach import parameters_of_templates
+from layoutprobe.source.reach import parameters_of_templates, types_of
 from layoutprobe.source.statements import Source
 from layoutprobe.source.tree import is_cast, template_end
 
@@ -119,9 +119,11 @@ def _is_launched(source: Source, opened: int) -> bool:
 
 def of_templates(spot: Spot) -> Iterator[Rewrite]:
     """Two arguments of a template exchanged: `run<true, false>(a)` for `run<false, true>(a)`; another type with a
-    like name, or with the same members: `load<LayoutB>` for `load<LayoutA>`, `reduce<Sum>` for `reduce<Max>`."""
+    like name, or with the same members: `load<LayoutB>` for `load<LayoutA>`, `reduce<Sum>` for `reduce<Max>`; what
+    the function itself is made for, `turn<DIR>` for `turn<-1>`."""
     source = spot.source
     types, members = _types(source), _members(source)
+    own = sorted(parameters_of_templates(source, spot.function) - types_of(source) - {*types})
     for i in spot.within:
         opens = source.tokens[i].text == "<" and source.tokens[i - 1].text != "template"
         end = template_end(source, i) if opens else None
@@ -134,6 +136,9 @@ def of_templates(spot: Spot) -> Iterator[Rewrite]:
             same = members.get(name)
             others = [one for one in known if alike(name, one) or (same and same == members.get(one))]
             yield from (spot.replace(a, b, one, "of_templates") for one in others[:_MOST])
+        for a, b in parts if end is not None else ():
+            if _VALUE.fullmatch(source.slice(a, b)):
+                yield from (spot.replace(a, b, one, "of_templates") for one in own)
         for a, b in parts if end is not None and source.tokens[end + 1].text == "(" else ():
             if b == a + 1 and _COUNT.fullmatch(source.slice(a, b)):
                 yield from (spot.replace(a, b, one, "of_templates") for one in _WIDTHS)
@@ -143,6 +148,7 @@ def of_templates(spot: Spot) -> Iterator[Rewrite]:
                 yield spot.replace(a, d, other + between(source, b, c) + one, "of_templates")
 
 
+_VALUE = re.compile(r"-?\d+|true|false|[A-Z][A-Z0-9_]+|k[A-Z]\w+")
 _COUNT = re.compile(r"\d+|[A-Z][A-Z0-9_]+|k[A-Z]\w+")
 _WIDTHS = ("16", "32", "64", "8", "4")
 """Lanes that an exchange may go over, and elements that are taken at once."""

@@ -51,8 +51,41 @@ an int where that has less: it is one wherever something is done with it, and a 
 vector for a number is none: all others would be vectors, too. An
 operator, as calls may have no value; asked for only where it is of use, as what has no address is passed to none. No
 word in it or in a choice is one that a macro may have as its parameter, or as its name."""
+OTHER_VALUES = ("lp_other", "lp_less", "lp_more", "lp_none")
+"""Functions that give another value of the type that they are given one of."""
+_OTHER = """\
+template <int lp_way, class LpT> __attribute__((device, always_inline)) inline LpT lp_changed(LpT lp_v) {
+  if constexpr (__is_same(LpT, bool)) return lp_way == 0 ? !lp_v : lp_way == 2;
+  else if constexpr (__is_pointer(LpT) || __is_enum(LpT) || __is_array(LpT)) return lp_v;
+  else if constexpr (__is_integral(LpT))
+    return lp_way == 0 ? lp_v ^ 1 : lp_way == 1 ? lp_v >> 1 : lp_way == 2 ? lp_v * 3 + 7 : 0;
+  else if constexpr (__is_class(LpT) || __is_union(LpT)) {
+    LpT lp_it = lp_v;
+    for (unsigned lp_i = 2; lp_i < sizeof(LpT); lp_i += 4) ((unsigned char*)&lp_it)[lp_i] ^= 0x10 << lp_way;
+    return lp_it;
+  } else if constexpr (lp_way == 0) return lp_v * 3 + 1;
+  else if constexpr (lp_way == 1) return lp_v * 0 + 1;
+  else if constexpr (lp_way == 2) return -lp_v - 1;
+  else return lp_v * 0;
+}
+template <class LpT> __attribute__((device, always_inline)) inline LpT lp_other(LpT lp_v) {
+  return lp_changed<0>(lp_v);
+}
+template <class LpT> __attribute__((device, always_inline)) inline LpT lp_less(LpT lp_v) {
+  return lp_changed<1>(lp_v);
+}
+template <class LpT> __attribute__((device, always_inline)) inline LpT lp_more(LpT lp_v) {
+  return lp_changed<2>(lp_v);
+}
+template <class LpT> __attribute__((device, always_inline)) inline LpT lp_none(LpT lp_v) {
+  return lp_changed<3>(lp_v);
+}
+"""
+"""A number beside one, half of it, a larger one, or none: with most of them an index stays inside of what it is one
+of, and bounds need the larger one. Of a float three times as much, one, as an infinity is one whatever is done with
+it, the other sign, or none; of a structure, other bits in each word."""
 _CHOSEN = "__builtin_choose_expr(lp_how<lp_t, decltype(({0}))>::lp_kind == 0, ({0}), (lp_as<lp_t>(), ({0})))"
-ASKS = f"#ifndef LP_ASKS\n#define LP_ASKS\n{_ASKS}{_AS}#endif\n"
+ASKS = f"#ifndef LP_ASKS\n#define LP_ASKS\n{_ASKS}{_AS}{_OTHER}#endif\n"
 """What stands before a text with choices; once, where a kernel and its headers have some."""
 
 

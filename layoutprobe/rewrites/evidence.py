@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from layoutprobe.rewrites.additions import operands
 from layoutprobe.rewrites.known import CONSTANT
+from layoutprobe.rewrites.places import places
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.expressions import is_member, owner
 from layoutprobe.source.statements import free_words
@@ -314,6 +315,26 @@ def shorter(spot: Spot) -> Iterator[Rewrite]:
             yield spot.replace(given.first, given.last, f"min({count} - {first}, {size})", "shorter")
 
 
+def ended(spot: Spot) -> Iterator[Rewrite]:
+    """`min(begin + share, n)` for `begin + share`, where `share = ceil_div(n, parts)`: the last one is shorter."""
+    shared = " ".join(_SHARED.findall(spot.body))
+    known = {one.text for one in spot.names.values() if one.sort == "integer"}
+    names = [name for name in dict.fromkeys(_NAME.findall(shared)) if name in known]
+    for node, parent in places(spot):
+        if node.kind == "sum" and not parent and spot.sorts(node) == {"integer"}:
+            first, text = spot.start(node), spot.source.slice(spot.start(node), node.last)
+            yield from (
+                spot.replace(first, node.last, f"min({text}, {name})", "ended")
+                for name in names[:_MOST]
+                if name not in free_words(text)
+            )
+
+
+_SHARED = re.compile(
+    r"\b(?:\w*_)?(?:ceil_?div|div_?up|cdiv|CEIL_?DIV|DIV_?UP|ceilDiv|divUp)\s*\((?:[^()]|\([^()]*\)){1,60}\)|\([^()]{1,40}\)\s*/"
+)
+"""Of how much a share is made."""
+_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.\w+)*(?![\w(])")
 _NEAREST = 8
 _AN_END = re.compile(r"(?:end|last|limit|bound|stop)_?$", re.I)
 """What a bound may be called: `row < item.row_end` for `row < offs[experts]`."""

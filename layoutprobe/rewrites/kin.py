@@ -94,7 +94,7 @@ def words(spot: Spot) -> Iterator[Rewrite]:
                 others = (text for text in kin if text != tokens[i].text)
                 likely = (
                     f"{tokens[i].text}ll" in kin
-                    or (tokens[i].text == "=" and _is_cleared(spot, i))
+                    or (tokens[i].text == "=" and _begins_with(spot, i, "1" if "*=" in kin else "0"))
                     or _may_be_negative(spot, i)
                     or tokens[i].text in _BYTES
                     or (tokens[i].text in ("signed", "unsigned") and spot.source.word(i + 1) == "char")
@@ -267,16 +267,17 @@ _HEAD = 40
 _NUMBERS = ("float", "double", "int", "_Float16")
 
 
-def _is_cleared(spot: Spot, i: int) -> bool:
-    """Whether what is assigned to is set to zeros elsewhere in the file: it may be a sum."""
+def _begins_with(spot: Spot, i: int, number: str) -> bool:
+    """Whether what is assigned to is set to zeros, or ones, elsewhere in the file: it may be a sum, or a product."""
     tokens, first = spot.source.tokens, i
     while first and tokens[first - 1].text in ("]", ")"):
         first = spot.source.partner.get(first - 1, 0)
     name = re.escape(tokens[first - 1].text)
-    zeros = (
-        rf"\b{name}\b[\w\[\] ]{{0,40}}= *(?:[A-Za-z_]\w*(?:\(\))? *)?(?:\{{[0.f, ]*\}}|0(?:\.0*f?)? *[;,])"
+    begins = (
+        rf"\b{name}\b[\w\[\] ]{{0,40}}= *(?:[A-Za-z_]\w*(?:\(\))? *)?"
+        rf"(?:\{{[{number}.f, ]*\}}|{number}(?:\.0*f?)? *[;,])"
     )
-    return first < i and re.search(zeros, spot.source.text) is not None
+    return first < i and re.search(begins, spot.source.text) is not None
 
 
 def _may_be_negative(spot: Spot, i: int) -> bool:
@@ -342,6 +343,7 @@ _FAMILIES = tuple(
         "__builtin_popcount __builtin_popcountll",
         "+= =",
         "-= +=",
+        "= *=",
         "continue break",
     )
 )

@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice, pairwise, product
+from itertools import islice, pairwise, permutations, product
 
 from msgspec.structs import replace
 
@@ -70,11 +70,13 @@ _SIDES = 2
 
 def beside(spot: Spot) -> Iterator[Rewrite]:
     """`hi = d * ((q >> 4) - 8);` for `hi = d * (q >> 4);` beside `lo = d * ((q & 15) - 8);`: a step that
-    the statement before or behind has at the same place."""
+    the statement before or behind has at the same place, or another name that the same one declares."""
     for other in spot.beside:
         theirs = parse(spot.source, other)
         yield from _stepped(spot, theirs, spot.tree)
         yield from _factors(spot, theirs)
+    for one, piece in permutations(spot.pieces, _SIDES):
+        yield from _stepped(spot, one, piece)
 
 
 def _factors(spot: Spot, theirs: Node) -> Iterator[Rewrite]:
@@ -98,6 +100,9 @@ def _stepped(spot: Spot, theirs: Node, mine: Node) -> Iterator[Rewrite]:
         one.kind in ("sum", "product", "shift", "and") and other.kind != one.kind and other.first < other.last
     ):
         more = text_behind(spot.source, one.parts[0].last, one.last)
+        if one.kind == "product" and other.kind == "leaf" and more.lstrip().startswith("*"):
+            yield spot.behind(other.last - 1, more, "beside")
+            return
         text = spot.text(other)
         whole = f"({text})" if other.kind in BINDING else text
         yield spot.replace(mine.first, mine.last, f"({whole}{more})", "beside")

@@ -16,8 +16,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from layoutprobe.rewrites.known import is_value, known_here, parameters, start_of
+from layoutprobe.rewrites.places import places
 from layoutprobe.rewrites.spot import Rewrite, Spot
-from layoutprobe.source.declarations import FUNCTION, attributes, declarations, declared_in
+from layoutprobe.source.declarations import FUNCTION, attributes, declarations
 from layoutprobe.source.expressions import callee
 from layoutprobe.source.reach import types_of_templates
 from layoutprobe.source.statements import Source, free_words, words
@@ -59,12 +60,12 @@ class _Joined(Struct, frozen=True):
 def joined(spot: Spot) -> Iterator[Rewrite]:
     """An operator with its operand, as they stand elsewhere in the file, behind a part of the statement."""
     texts = _likely(spot)
-    places = sorted(_places(spot), key=lambda place: spot.sorts(place[0]) != {"integer"})[:_PLACES]
+    where = sorted(places(spot), key=lambda place: spot.sorts(place[0]) != {"integer"})[:_PLACES]
     found = [
         (0.08 * nth + 0.02 * at + (0.5 if not _fits(spot, node, text) else 0.0), new)
         for nth, (sign, text) in enumerate(texts)
-        for at, (node, parent) in enumerate(places)
-        if (new := _behind(spot, node, parent, sign, text)) is not None
+        for at, (node, parent) in enumerate(where)
+        if (new := behind(spot, node, parent, sign, text)) is not None
     ]
     yield from (replace(new, rank=rank) for rank, new in sorted(found, key=lambda one: one[0]))
 
@@ -122,27 +123,6 @@ def _of_node(source: Source, node: Node) -> Iterator[_Joined]:
             yield _Joined(sign, text, frozenset(free_words(text)), function)
 
 
-def _places(spot: Spot) -> Iterator[tuple[Node, str]]:
-    """Expressions of a statement that may lack something, with the kind of what they are part of: values, terms,
-    arguments and indices, sides of comparisons, factors."""
-    declared = declared_in(spot.source)
-    if spot.source.tokens[spot.within.start].text == "return" and is_value(spot.source, spot.tree):
-        yield spot.tree, ""
-    for node in spot.tree.walk():
-        for nth, part in enumerate(node.parts):
-            values = node.kind in ("call", "index", "comparison", "equality", "choice", "braces", "group")
-            values |= node.kind == "assignment" and nth > 0
-            if part.kind in ("call", "index", "cast", "braces", "list", "statements", "choice"):
-                continue
-            extent = node.kind == "index" and node.first - 1 in declared
-            if extent or part.last <= part.first or not declared.isdisjoint((part.first, part.last - 1)):
-                continue
-            if not is_value(spot.source, part):
-                continue
-            if values or node.kind in JOINED:
-                yield part, node.kind if node.kind in JOINED else ""
-
-
 def _fits(spot: Spot, node: Node, text: str) -> bool:
     """Whether what is joined has the sort of what it is joined to, as far as names tell."""
     own = spot.sorts(node) - {""}
@@ -150,7 +130,7 @@ def _fits(spot: Spot, node: Node, text: str) -> bool:
     return not own or not theirs or bool(own & theirs)
 
 
-def _behind(spot: Spot, node: Node, parent: str, sign: str, text: str) -> Rewrite | None:
+def behind(spot: Spot, node: Node, parent: str, sign: str, text: str) -> Rewrite | None:
     """An expression with an operator and an operand behind it, in brackets where they are needed."""
     level = _LEVELS[sign]
     own = BINDING.get(node.kind, _TIGHT)
@@ -182,7 +162,7 @@ def wrapped(spot: Spot) -> Iterator[Rewrite]:
     often = Counter((head, tail) for head, tail, _ in forms)
     texts = [pair for pair, _ in often.most_common(_FORMS)]
     for nth, (head, tail) in enumerate(texts):
-        for at, (node, _) in enumerate(list(_places(spot))[:_PLACES]):
+        for at, (node, _) in enumerate(list(places(spot))[:_PLACES]):
             first = spot.start(node)
             inner = spot.source.slice(first, node.last)
             if node.kind != "group" and not inner.startswith(head) and _may_be_in(spot, node, head):

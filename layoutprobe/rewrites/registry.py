@@ -39,7 +39,7 @@ from layoutprobe.rewrites.details import (
     wider,
 )
 from layoutprobe.rewrites.elsewhere import elsewhere
-from layoutprobe.rewrites.evidence import extremes, limits, shorter, strides, tested, unread
+from layoutprobe.rewrites.evidence import ended, extremes, limits, shorter, strides, tested, unread
 from layoutprobe.rewrites.exchanged import bound, crossed, stand_ins
 from layoutprobe.rewrites.families import enumerators, families
 from layoutprobe.rewrites.grouped import guarded, regrouped, reordered, spread, transposed
@@ -249,6 +249,7 @@ KINDS: Mapping[str, Kind] = {
     "enumerators": Kind(enumerators, 3.0, 0.3, at_once=True),
     "limits": Kind(limits, 3.3, 0.15),
     "shorter": Kind(shorter, 2.8, 0.1, most=16),
+    "ended": Kind(ended, 3.0, 0.1, most=8),
     "meant": Kind(meant, 3.8, 0.15),
     "orders": Kind(orders, 3.0, 0.1),
     "moves": Kind(moves, 3.0, 0.1, most=16),

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from layoutprobe.source.declarations import declarations, sort_of
+from layoutprobe.source.declarations import declarations, declared_in, sort_of
 from layoutprobe.source.expressions import function_around
 from layoutprobe.source.reach import foreign
 from layoutprobe.source.scope import BUILTIN, Outer, Scope, idle, idle_constants, scope
@@ -174,8 +174,8 @@ class Spot(Struct, frozen=True, dict=True):
         """What may be used in the statement, those first that are near; with members of what the function uses."""
         sorts, middle = self.scope.at(self.within.stop - 1), (self.within.start + self.within.stop) / 2
         if self.source.tokens[self.within.start].text != "for":
-            before = self.scope.at(self.within.start)
-            sorts = {name: sort for name, sort in sorts.items() if name in before or name in self._parameters}
+            usable = {*self.scope.at(self.within.start), *self._parameters, *self._declared_beside}
+            sorts = {name: sort for name, sort in sorts.items() if name in usable}
         own = self.scope.own.keys()
         outer = {
             name: _HERE if not sort else _OWN + n for n, (name, sort) in enumerate(self.outer)
@@ -210,6 +210,12 @@ class Spot(Struct, frozen=True, dict=True):
         known = self.scope.at(self.within.stop - 1).keys()
         declared = (name for name, *_ in self.scope.ranges)
         return foreign(self.source, self.function).union(declared) - known
+
+    @property
+    def _declared_beside(self) -> set[str]:
+        """What a statement declares that declares several: each may be made of those before it."""
+        own = {self.source.tokens[i].text for i in self.within if i in declared_in(self.source)}
+        return own if len(own) > 1 else set()
 
     @cached_property
     def _parameters(self) -> frozenset[str]:

@@ -124,6 +124,8 @@ def _elements(source: Source) -> Mapping[str, str]:
             written = [token.text for token in source.tokens[begin:i] if token.text != "*"]
             held = sort_of_words(written) if written else held  # beside another one
             found.setdefault(source.tokens[i].text, held)
+        else:
+            held = sort
     return found
 
 

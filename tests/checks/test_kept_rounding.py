@@ -185,7 +185,7 @@ argument = [
 def test_an_operand_that_is_rounded_is_told_with_as_many_digits_as_show_it(tmp_path: Path) -> None:
     (tmp_path / "kernel.hip").write_text(MFMA)
     (tmp_path / "layoutprobe.toml").write_text(OF_MFMA)
-    (judged,) = check(tmp_path / "layoutprobe.toml", edits=100).verdicts
+    (judged,) = check(tmp_path / "layoutprobe.toml", edits=400).verdicts
     (finding,) = judged.findings
     assert finding.rule.id == "numerics/changed-operand"
     says = re.search(r"B are changed on their way: (\S+) arrives as (\S+) \(rounded to f32\)", finding.what)

@@ -129,6 +129,7 @@ def test_a_test_that_is_never_true_mends_nothing(
         ]
 
     monkeypatch.setattr(source_edits, "rewrites", rewrites)
+    monkeypatch.setattr(source_edits, "substitutes", lambda *_: ())
     assert (ALL_IS_RIGHT in first(judged(folder)).what) == told
 
 
@@ -231,6 +232,7 @@ def test_what_leaves_the_work_to_another_loop_is_doubted(
         ]
 
     monkeypatch.setattr(source_edits, "rewrites", rewrites)
+    monkeypatch.setattr(source_edits, "substitutes", lambda *_: ())
     found = first(judged(folder))
     assert "with `N` in place of `M` all is right" in found.what
 
@@ -249,6 +251,7 @@ def test_a_line_whose_work_is_left_to_others_is_told(
         return [Rewrite(head, head + len("K / 2"), "K - K", kind)] if here else []
 
     monkeypatch.setattr(source_edits, "rewrites", rewrites)
+    monkeypatch.setattr(source_edits, "substitutes", lambda *_: ())
     found = first(judged(folder))
     line = text[: text.index("M + col")].count("\n") + 1
     assert f"all is right where other code does the work of gemm.hip:{line}, as with" in found.what

@@ -97,6 +97,7 @@ def offers(monkeypatch: pytest.MonkeyPatch, *texts: str) -> list[str]:
         return [Rewrite(start, start + len(WRONG), text, kind) for text in texts]
 
     monkeypatch.setattr(source_edits, "rewrites", rewrites)
+    monkeypatch.setattr(source_edits, "substitutes", lambda *_: ())
     return tried
 
 

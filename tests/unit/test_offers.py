@@ -9,8 +9,10 @@ import pytest
 from msgspec.structs import replace
 from unit.test_rewrites import spot_of, words
 
+from layoutprobe.rewrites.moving import moving
 from layoutprobe.rewrites.registry import KINDS, offered, rewrites
 from layoutprobe.rewrites.spot import Rewrite, Spot
+from layoutprobe.rewrites.substitutes import substitutes
 from layoutprobe.rewrites.wording import worded
 from layoutprobe.source.macros import macros
 from layoutprobe.source.statements import Source
@@ -484,7 +486,7 @@ def test_what_a_test_guards_is_offered_for_what_it_asks(wrong: str, right: str) 
     [
         ("if (m0 + lane < rows) acc[1]", "if (m0 + lane < rows && k0 + wave * 16 < k) acc[1]", 215),
         ("i < rows ?", "i < rows && j < rows ?", 260),
-        ("[v * 4 + 2 * v + wave][m0 * 16 + lane]", "[v * 4 + lane][m0 * 16 + 2 * v + wave]", 110),
+        ("[v * 4 + 2 * v + wave][m0 * 16 + lane]", "[v * 4 + lane][m0 * 16 + 2 * v + wave]", 114),
     ],
 )
 def test_what_an_index_ends_with_is_asked_and_exchanged(wrong: str, right: str, most: int) -> None:
@@ -1135,3 +1137,95 @@ def test_what_pools_over_a_bag_is_offered_its_rest_its_count_and_its_scale(
 ) -> None:
     made = [one.apply(POOLED) for one in rewrites(spot_of(POOLED, POOLED.index(at)), kind)]
     assert POOLED.replace(wrong, right) in made
+
+
+HELD = """\
+struct pair { float re, im; };
+template <int DIR, class T> __device__ pair turn(pair a) { return DIR > 0 ? pair{-a.im, a.re} : pair{a.im, -a.re}; }
+template <int DIR, class T>
+__device__ void pass(float* y, const float* gamma, pair* v, int rows, int cols, float eps) {
+  float prod = 1.f, held[4];
+  const pair w1 = {1.f, 0.f}, w2 = turn<DIR, T>(w1), w3 = turn<DIR, T>(w2);
+  for (int i = 0; i < rows; ++i) {
+    const int iy = rows + i * cols, ix = rows + i * cols;
+    const float d = y[i * cols];
+    held[i] = d * gamma[i];
+    prod *= d;
+    y[i] = held[i];
+  }
+  v[0] = turn<DIR, T>(w3);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "at", "wrong", "right"),
+    [
+        ("of_templates", "v[0] =", "turn<-1, T>(w3)", "turn<DIR, T>(w3)"),
+        ("of_templates", "v[0] =", "turn<1, T>(w3)", "turn<DIR, T>(w3)"),
+        ("names", "w3 =", "w3 = turn<DIR, T>(w1)", "w3 = turn<DIR, T>(w2)"),
+        ("words", "prod *=", "prod = d", "prod *= d"),
+        ("beside", "iy =", "ix = rows + i", "ix = rows + i * cols"),
+    ],
+)
+def test_what_is_known_beside_is_offered(kind: str, at: str, wrong: str, right: str) -> None:
+    """What a template is made for, what the same statement declares, a product for what is set."""
+    mistaken = HELD.replace(right, wrong)
+    made = [one.apply(mistaken) for one in rewrites(spot_of(mistaken, HELD.index(at)), kind)]
+    assert HELD in made
+
+
+@pytest.mark.parametrize(
+    ("wrong", "old", "right"),
+    [
+        ("y[i] = d;", "d", "y[i] = held[i];"),
+        ("y[i] = gamma[i];", "gamma[i]", "y[i] = held[i];"),
+        ("y[i] = 0.5f;", "0.5f", "y[i] = held[i];"),
+        ("prod *= eps;", "eps", "prod *= d;"),
+        ("y[cols]", "cols", "y[i * cols]"),
+        ("i < 1;", "1", "i < rows;"),
+    ],
+)
+def test_any_value_of_the_function_may_stand_in_place_of_a_suspect(wrong: str, old: str, right: str) -> None:
+    beside = HELD.replace("prod *= d;", "prod *= d; y[i * cols] = d;")
+    mistaken = beside.replace(right, wrong, 1)
+    start = mistaken.index(wrong) + wrong.index(old)
+    found = substitutes(spot_of(mistaken, start), start, start + len(old))
+    assert words(beside) in {words(one.apply(mistaken)) for one in found}
+
+
+def test_each_value_of_a_statement_is_asked_for_what_it_goes_into() -> None:
+    """Once with each of the other values; what is assigned to is none."""
+    asked = {HELD[one.start : one.end] for one in moving(spot_of(HELD, HELD.index("held[i] = d")))}
+    assert {"d", "gamma[i]", "d * gamma[i]", "i"} <= asked
+    assert "held[i]" not in asked
+
+
+SHARES = """\
+struct Range {
+  int begin, end;
+  __device__ static Range of(int slice, int splits, int k) {
+    const int steps = ceil_div(ceil_div(k, 16), splits);
+    const int begin = slice * steps * 16;
+    return {begin, min(begin + steps * 16, k)};
+  }
+};
+__device__ void walk(float* y, int part, int parts, int rows) {
+  const int share = (rows + parts - 1) / parts, first = part * share;
+  const int last = min(first + share, rows);
+  for (int i = first; i < last; ++i) y[i] = 0.f;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("{begin, begin + steps * 16}", "{begin, min(begin + steps * 16, k)}"),
+        ("= first + share;", "= min(first + share, rows);"),
+    ],
+)
+def test_the_last_share_is_offered_its_end(wrong: str, right: str) -> None:
+    mistaken = SHARES.replace(right, wrong)
+    made = [one.apply(mistaken) for one in rewrites(spot_of(mistaken, mistaken.index(wrong) + 3), "ended")]
+    assert SHARES in made
