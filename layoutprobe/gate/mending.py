@@ -13,6 +13,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cached_property
 from itertools import chain, islice
 from multiprocessing import parent_process
 from pathlib import Path
@@ -150,9 +151,9 @@ class Mender:
             self._free.put(copy)
         return True
 
-    @property
+    @cached_property
     def edits(self) -> SourceEdits:
-        """What may be tried."""
+        """What may be tried: of sources that are read once."""
         return SourceEdits(self._copies[0])
 
     def holding(

@@ -10,7 +10,7 @@ from layoutprobe.gate.holding import Held, likeliest
 from layoutprobe.gate.mending import Mender
 from layoutprobe.gate.source_edits import SourceEdit
 from layoutprobe.gate.suspects import Suspects, by_suspicion, suspects
-from layoutprobe.gate.trying import AtSize, Mended, Trials
+from layoutprobe.gate.trying import Mended, Trials
 from layoutprobe.place import SourceLine
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import KernelVerdict, Mending
@@ -87,15 +87,14 @@ def _in_turn(
 def _suspected(
     mender: Mender,
     trials: Trials,
-    telling: tuple[AtSize, RunSpec],
+    telling: RunSpec,
     finding: Finding,
     lines: Sequence[SourceLine],
 ) -> Suspects:
     """What expressions go into, by runs of them with other values."""
     asked = mender.edits.with_other_values(finding, lines, trials.first.lines)[:_ASKED]
-    at, spec = telling
     texts = {file: source.text for file, source in mender.edits.sources.items()}
-    return suspects(mender.moved(asked, trials), [c.wrong for c in at.of(spec)], texts)
+    return suspects(mender.moved(asked, trials), [c.wrong for c in trials.first.of(telling)], texts)
 
 
 def _lines(known: Sequence[Mended]) -> list[SourceLine]:

@@ -318,14 +318,13 @@ class Trials:
             yield from ((self.at(n), spec) for spec in self.at(n).specs[n == 0 :])
 
     @cached_property
-    def telling(self) -> tuple[AtSize, RunSpec] | None:
+    def telling(self) -> RunSpec | None:
         """The run of the first size in which the fewest elements are wrong, and some are: there those that are right
         tell most. Not one of inputs that are mostly zeros: what is taken for another is a zero, too. None where only
         accesses are wrong."""
         share = {spec: _share_wrong(self.first.of(spec)) for spec in self.first.specs}
         wrong = [spec for spec in share if share[spec]]
-        best = min(wrong, key=lambda spec: (spec.inputs == "sparse", share[spec]), default=None)
-        return None if best is None else (self.first, best)
+        return min(wrong, key=lambda spec: (spec.inputs == "sparse", share[spec]), default=None)
 
     def right(self, change: Change, backend: WatchedBackend | None = None, *, of_program: int = 0) -> bool:
         """Whether all outputs of all runs are right with a change.

@@ -252,11 +252,10 @@ class Variants:
 
     def moved(self, edit: SourceEdit, trials: Trials) -> Moved | None:
         """What moves with a change that is in it, in the run that tells most; None where nothing is known."""
-        change, telling = self._change(edit), trials.telling
-        if change is None or telling is None:
+        change, spec = self._change(edit), trials.telling
+        if change is None or spec is None:
             return None
-        at, spec = telling
-        return at.moved(spec, change, self._backend, longer_with(self.count))
+        return trials.first.moved(spec, change, self._backend, longer_with(self.count))
 
     def _change(self, edit: SourceEdit) -> Change | None:
         """A run of it with a change; None where the code never asks for one."""
