@@ -145,7 +145,7 @@ def _with_library(source: Path, options: HipOptions) -> _Job | None:
         library = library_headers(zig, machine_target())
     except ToolchainError:  # not on this machine
         return None
-    told = (*library, "-isystem", str(headers.STAND_INS), f"-fdebug-prefix-map={headers.STAND_INS}=stand-ins")
+    told = (*library, *headers.STOOD_IN_FOR)
     flags = ("-DLAYOUTPROBE_HIPCC=1", *options.get("flags", ()))
     return _job(source, {**options, "compiler": compiler, "library": told, "flags": flags})
 

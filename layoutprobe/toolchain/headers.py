@@ -15,6 +15,8 @@ OWN = Path(__file__).resolve().parent.parent / "include"
 """The project's own headers."""
 STAND_INS = OWN / "stand_ins"
 """Headers of what host code often includes beside kernels, PyTorch's and pybind11's: enough to parse it."""
+STOOD_IN_FOR = ("-isystem", str(STAND_INS), f"-fdebug-prefix-map={STAND_INS}=stand-ins")
+"""Flags that find them, behind the user's own headers."""
 
 _LEVELS = 5  # of <root>/lib/llvm/bin/clang, the deepest that ROCm puts its compiler
 _UNKNOWN_NAME = re.compile(

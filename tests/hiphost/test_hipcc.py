@@ -135,6 +135,12 @@ def test_other_things_than_programs(project: Path, capfd: pytest.CaptureFixture[
     assert re.search(r"HIP version: 7\.2.*clang version", capfd.readouterr().out, re.DOTALL)
 
 
+def test_device_code_beside_host_code_of_a_framework_that_is_not_installed(project: Path) -> None:
+    (project / "op.hip").write_text("#include <torch/extension.h>\n" + KERNEL)
+    assert hipcc("--genco", "op.hip", "-o", "op.hsaco") == 0
+    assert (project / "op.hsaco").read_bytes()[:4] == b"\x7fELF"
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

@@ -20,7 +20,7 @@ from layoutprobe.extras.hiphost.driver.words import Job, Source
 from layoutprobe.files import writing
 from layoutprobe.toolchain.compile import compile_hip
 from layoutprobe.toolchain.find import Compiler, probe
-from layoutprobe.toolchain.headers import OWN
+from layoutprobe.toolchain.headers import OWN, STOOD_IN_FOR
 
 DEFINES = ("-D__HIP_PLATFORM_AMD__=1", "-DLAYOUTPROBE_HIPCC=1")
 """As hipcc defines; with the second, the project's headers bring the host's side along."""
@@ -130,7 +130,7 @@ class _Build(Struct):
                 target=target,
                 include_dirs=[Path(folder) for folder in self.job.include_dirs],
                 flags=(*DEFINES, *self._level(), *self.job.common),
-                library=self.host.headers,
+                library=(*self.host.headers, *(STOOD_IN_FOR if self.job.side == "device" else ())),
                 compiler=self._clang(target),
             )
         except ToolchainError as refused:
