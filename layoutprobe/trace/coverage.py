@@ -27,6 +27,7 @@ _WORDS = (
 )
 _MEMORY = Kind.LDS | Kind.GLOBAL | Kind.BUFFER | Kind.FLAT | Kind.SMEM | Kind.SCRATCH
 _EFFECT = Kind.VALU | Kind.MATRIX | Kind.ARRIVE | _MEMORY
+_OUTSIDE = _EFFECT & ~Kind.VALU
 _NO_WORK = ("v_cmp", "v_mov", "v_readfirstlane", "v_nop")
 
 
@@ -190,10 +191,10 @@ class _Reading:
 
     def _works(self, block: Sequence[Inst]) -> bool:
         """It does something, and is no code that only the compiler knows of: what it computes anew on the way past
-        a loop has no line, in a kernel that has some."""
+        a loop has no line, in a kernel that has some, nor have the arguments that it loads for it."""
         if not _does_something(block):
             return False
-        outside = any(inst.kind & (_EFFECT & ~Kind.VALU) for inst in block)
+        outside = any(inst.kind & _OUTSIDE and Kind.SMEM not in inst.kind for inst in block)
         return outside or not self._lines_run or any(self.code.lines.find(inst.pc) for inst in block)
 
     def _counts(self, pc: int) -> bool:
@@ -201,7 +202,7 @@ class _Reading:
         test of a loop's statement the compiler has put there, for a loop without a pass."""
         if any(pc in body for body in self._waiting):
             return False
-        if any(inst.kind & (_EFFECT & ~Kind.VALU) for inst in self.flow.blocks[pc]):
+        if any(inst.kind & _OUTSIDE for inst in self.flow.blocks[pc]):
             return True
         before = [self.flow.blocks[other][-1] for other, nexts in self.flow.nexts.items() if pc in nexts]
         return not before or any(_line(self._place(branch)) not in self._statements for branch in before)
