@@ -1,6 +1,6 @@
-"""Measures what every test costs, and writes `seconds.csv`, from which `sampling.py` takes the short ones.
+"""Measures what tests cost, and writes it into `seconds.csv`, from which `sampling.py` takes the short ones.
 
-    PYTHONPATH=tests LAYOUTPROBE_CACHE=$(mktemp -d) CI=true pytest -p timing --every-case
+    PYTHONPATH=tests LAYOUTPROBE_CACHE=$(mktemp -d) CI=true pytest -p timing --every-case [tests/checks/test_new.py]
 
 Processor time, of the test's own process and of those that it started and waited for: what the machine does
 beside it counts little.
@@ -17,6 +17,7 @@ from collections.abc import Generator
 import pytest
 from sampling import SECONDS, family_of
 
+ROOT = SECONDS.parent.parent
 _spent: defaultdict[str, list[float]] = defaultdict(list)
 _KEY, _LEAST = "processor seconds", 0.2
 """Shorter ones are not listed: the table is read by people too."""
@@ -53,9 +54,14 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 def pytest_sessionfinish() -> None:
     if "PYTEST_XDIST_WORKER" in os.environ:
         return
+    with SECONDS.open(newline="") as file:
+        _, *known = csv.reader(file)
+    rows = {family: more for family, *more in known if (ROOT / family.partition("::")[0]).exists()}
+    for family, each in _spent.items():
+        rows.pop(family, None)
+        if (mean := sum(each) / max(1, len(each))) >= _LEAST:
+            rows[family] = [str(len(each)), f"{mean:.2f}"]
     with SECONDS.open("w", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(("test", "cases", "seconds of a case"))
-        for family, each in sorted(_spent.items()):
-            if (mean := sum(each) / max(1, len(each))) >= _LEAST:
-                table.writerow((family, len(each), f"{mean:.2f}"))
+        table.writerows((family, *row) for family, row in sorted(rows.items()))
