@@ -58,12 +58,12 @@ class Suspects:
 
     def later(self, edit: SourceEdit) -> float:
         """What is added to a change's rank; 0 where nothing is known of what it changes."""
-        if ";" in edit.rewrite.text or "{" in edit.rewrite.text:  # of statements
-            return 0.0
         place = edit.file, edit.rewrite.start, edit.rewrite.end
         if place not in self._of_place:
             self._of_place[place] = self._at(*place)
-        return self._of_place[place]
+        later = self._of_place[place]
+        of_statements = ";" in edit.rewrite.text or "{" in edit.rewrite.text
+        return min(later, 0.0) * _OF_STATEMENTS if of_statements else later
 
     def _at(self, file: Path, start: int, end: int) -> float:
         near = self._in[file]
@@ -101,6 +101,9 @@ _MISSED, _STEEP = 0.04, 2.0
 half of them is as bad as what misses all."""
 _PARTLY = 0.3
 """How much less is known where a run has ended early: a larger value might move more."""
+_OF_STATEMENTS = 0.6
+"""How much of that is said of statements that are changed, or put elsewhere: what their expressions go into without
+that change is not all that they go into with it."""
 _NEVER, _LIKELIER = 3.0, 2.5
 """How much later a change comes that cannot mend all, and how much earlier one of what goes into nothing else."""
 

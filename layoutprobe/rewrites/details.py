@@ -215,6 +215,7 @@ def clamps(spot: Spot) -> Iterator[Rewrite]:
     """`min(BAND, rows - first)` for `BAND`: the last of what is taken in steps is smaller, where a start says so."""
     yield from _ends_of_shares(spot)
     yield from _rest_of_loops(spot)
+    yield from _other_ends(spot)
     yield from _last_rows(spot)
     tree = spot.tree
     value = tree.parts[-1] if tree.kind == "assignment" and spot.operator(tree, 1) == "=" else None
@@ -235,6 +236,29 @@ def clamps(spot: Spot) -> Iterator[Rewrite]:
             left = f"{extent} - {start}"
             text = f"{left} < {step} ? {left} : {step}" if is_number else f"min({step}, {left})"
             yield replace(spot.replace(value.first, value.last, text, "clamps"), rank=0.1 * late)
+
+
+def _other_ends(spot: Spot) -> Iterator[Rewrite]:
+    """`fmaxf(fminf(up, limit), -limit)` for `fminf(up, limit)`, and the reverse: what is cut at one end alone."""
+    for node in spot.tree.walk():
+        other = _OPPOSITE.get(spot.source.word(node.first - 1)) if node.kind == "call" else None
+        if other is None or len(node.parts) != len("ab"):
+            continue
+        first = node.first - 1 - 2 * (spot.source.word(node.first - 2) == "::")
+        if other in (spot.source.word(first - 2), spot.source.word(first - 1)):
+            continue
+        call = spot.source.slice(first, node.last)
+        for nth, part in enumerate(reversed(node.parts)):
+            text = spot.text(part)
+            end = text[1:] if text.startswith("-") else f"-{text}"
+            if (part.kind == "leaf" and not part.parts) or text.startswith("-"):
+                name = spot.source.slice(first, node.first - 1) + other
+                new = spot.replace(first, node.last, f"{name}({call}, {end})", "clamps")
+                yield replace(new, rank=0.1 * nth)
+
+
+_OPPOSITE = {"fminf": "fmaxf", "min": "max", "fmin": "fmax", "__hmin": "__hmax"}
+_OPPOSITE |= {one: other for other, one in _OPPOSITE.items()}
 
 
 def _ends_of_shares(spot: Spot) -> Iterator[Rewrite]:

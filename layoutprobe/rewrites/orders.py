@@ -9,6 +9,7 @@ from itertools import islice
 from msgspec.structs import replace
 
 from layoutprobe.rewrites.spot import Rewrite, Spot
+from layoutprobe.source import whole
 from layoutprobe.source.declarations import declared_in
 from layoutprobe.source.expressions import indent
 from layoutprobe.source.statements import Source, free_words
@@ -30,6 +31,34 @@ def orders(spot: Spot) -> Iterator[Rewrite]:
     before = _before(source, here)
     if before is not None:
         yield from _moved(source, before, [here], 0.1)
+    yield from _past_blocks(source, range(here.start, here.stop + 1))
+
+
+def _past_blocks(source: Source, one: range) -> Iterator[Rewrite]:
+    """`for (k) x -= l[k] * y[k]; x /= l[i];` for the division before the loop, and the reverse."""
+    if any(i in one for i in declared_in(source)):
+        return
+    first, last = source.tokens[one.start].start, source.tokens[one.stop - 1].end
+    text, blank = source.written(one), f"\n{indent(source, one.start)}"
+    block = next(whole.behind(source, one.stop - 1), None)
+    if block is not None and _spoils(source, one, block):
+        end = source.tokens[block.stop - 1].end
+        new = Rewrite(first, end, f"{source.text[last:end].strip()}{blank}{text}", "orders")
+        yield replace(new, rank=0.2)
+    block = next(whole.before(source, one.start), None)
+    if block is not None and _spoils(source, one, block):
+        start, end = source.tokens[block.start].start, source.tokens[block.stop - 1].end
+        if said := _PRAGMAS.search(source.text[:start]):  # of the loop, before which it stays
+            start = said.start()
+        yield replace(Rewrite(start, last, f"{text}{blank}{source.text[start:end]}", "orders"), rank=0.2)
+
+
+def _spoils(source: Source, one: range, block: range) -> bool:
+    """Whether a statement gives a value to what a loop or a branch uses."""
+    given = _assigned(source, range(one.start, one.stop - 1))
+    return source.tokens[block.start].text in _HEADS[:3] and not given.isdisjoint(
+        free_words(source.written(block))
+    )
 
 
 def _with_what_was(spot: Spot) -> Iterator[Rewrite]:
@@ -109,6 +138,7 @@ def _is_plain(source: Source, within: range) -> bool:
     return not any(source.is_block(i) or tokens[i].text in _HEADS for i in words)
 
 
+_PRAGMAS = re.compile(r"(?:#[^\n]*\n[ \t]*)*$")
 _HEADS = ("for", "if", "while", "return", "else", "do", "case", "break", "continue", "using", "typedef")
 
 

@@ -173,9 +173,10 @@ _IN_ONE = 1.6
 
 
 def _in_one_index(spot: Spot, own: Sequence[Operand]) -> Iterator[list[Operand]]:
-    """Those of some operands that stand in one of several indices: `x[j * n + i]` of `t[i][j] = x[i * n + j]`."""
+    """Those of some operands that stand in one of several indices, or among the arguments of one of several calls:
+    `x[j * n + i]` of `t[i][j] = x[i * n + j]`, `at(k + row, j + col)` of a test of both."""
     for node in spot.tree.walk():
-        if node.kind == "index":
+        if node.kind == "index" or (node.kind == "call" and len(node.parts) > 1):
             inside = [one for one in own if node.first <= one.first < node.last]
             if len({one.text for one in inside}) > 1 and len(inside) < len(own):
                 yield inside

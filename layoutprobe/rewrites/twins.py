@@ -81,6 +81,9 @@ def _differences(spot: Spot, piece: Node, other: Node) -> Iterator[tuple[float, 
         names |= {x.text: y.text for x, y in both if _are_names(x, y)}
     others = 0
     for _, a, b, c, d in changes:
+        if b - a > d - c > 0 and all(map(_are_names, theirs[a:b], mine[c:d])):  # `re * scale` beside `im`
+            more = spot.with_words(other.first + a + d - c, other.first + b, names)
+            yield 0.0, spot.behind(piece.first + d - 1, f" {more}", "twin")
         text = spot.with_words(other.first + a, other.first + b, names)
         if text != spot.source.slice(piece.first + c, piece.first + d):
             others += 1

@@ -946,6 +946,37 @@ def test_what_c_programmers_mistake_is_offered(kind: str, wrong: str, right: str
         assert TOGETHER.replace(wrong, right) in made
 
 
+SOLVED = """\
+template <class View> __device__ void solve(View L, float* x, float* sl, int jb, int kb, int n, bool unit) {
+  for (int r = 0; r < n; ++r)
+    sl[r] = jb + r < n && kb < n ? L(jb + r, kb) : 0.f;
+  for (int i = 0; i < n; ++i) {
+#pragma unroll
+    for (int k = 0; k < i; ++k) x[i] -= sl[k] * x[k];
+    if (!unit) x[i] /= sl[i];
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("at", ["if (!unit)", "#pragma unroll"])
+def test_a_statement_is_offered_behind_the_loop_that_follows_or_before_the_one_before(at: str) -> None:
+    loop, plain = (
+        "#pragma unroll\n    for (int k = 0; k < i; ++k) x[i] -= sl[k] * x[k];",
+        "if (!unit) x[i] /= sl[i];",
+    )
+    mistaken = SOLVED.replace(f"{loop}\n    {plain}", f"    {plain}\n{loop}")
+    text, right = (mistaken, SOLVED) if at == "if (!unit)" else (SOLVED, mistaken)
+    made = [one.apply(text).split() for one in rewrites(spot_of(text, text.index(plain)), "orders")]
+    assert right.split() in made
+
+
+def test_two_names_are_exchanged_among_the_arguments_of_one_call() -> None:
+    text = SOLVED.replace("L(jb + r, kb)", "L(kb + r, jb)")
+    made = [one.apply(text) for one in rewrites(spot_of(text, text.index("sl[r] = jb")), "exchange")]
+    assert SOLVED in made
+
+
 def test_what_may_be_stored_over_is_kept_first() -> None:
     text = "#define F(r, a) do { (r).x = g((a).x, (a).y); (r).y = h((a).x, (a).y); } while (0)\n"
     (body,) = macros(text)
@@ -1092,6 +1123,36 @@ __device__ void f(int* y, int wave) {
 """
     made = [one.apply(text) for one in rewrites(spot_of(text, text.index("const int wave_in")), "beside")]
     assert text.replace("% kWavesIn) * 16", "% kWavesIn) * kFragIn * 16") in made
+
+
+SCALED = """\
+struct cf { float re, im; };
+__device__ float gate(float up, float low, float limit) {
+  const float u = fmaxf(fminf(up, limit), -limit);
+  const float v = std::min(std::max(low, -limit), limit);
+  return u * v;
+}
+__device__ void scaled(cf* to, const cf* v, int n, float scale) {
+  for (int r = 0; r < n; ++r) to[r] = {v[r].re * scale, v[r].im * scale};
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong", "right"),
+    [
+        ("clamps", "fminf(up, limit);", "fmaxf(fminf(up, limit), -limit);"),
+        ("clamps", "std::max(low, -limit);", "std::min(std::max(low, -limit), limit);"),
+        ("twin", "v[r].im}", "v[r].im * scale}"),
+        ("twin", "{v[r].re,", "{v[r].re * scale,"),
+    ],
+)
+def test_the_other_end_and_the_factor_of_the_other_component_are_offered(
+    kind: str, wrong: str, right: str
+) -> None:
+    text = SCALED.replace(right, wrong)
+    made = [one.apply(text) for one in rewrites(spot_of(text, text.index(wrong)), kind)]
+    assert SCALED in made
 
 
 POOLED = """\
