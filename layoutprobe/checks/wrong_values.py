@@ -234,6 +234,8 @@ def _unexplained(subject: Subject, c: Comparison, runs: Sequence[Comparison]) ->
         return _Cause(OTHER_ELEMENTS, f"{other.says}; {where_wrong(wrong)}", None, place, way)
     if not any(run.observed.any() or run.undefined.any() for run in runs):
         return _Cause(WRONG_VALUES, "every element is 0: nothing of what is added up arrives")
+    if idle := _of_idle_lanes(subject, c):
+        return idle
     tile = (c.product.tile,) if c.product else ()
     told = (lines_moved(c.observed, c.expected), where_wrong(wrong, *tile))
     return _Cause(WRONG_VALUES, "; ".join(filter(None, told)))
@@ -306,6 +308,8 @@ def _undefined(subject: Subject, c: Comparison) -> _Cause:
             for flat in lost[:: max(lost.size // _ASKED, 1)]
         )
         stored = any(_stored_by(subject, c, at).pc is not None for at in places)
+        if stored and (idle := _of_idle_lanes(subject, c)):
+            return idle
         told = "were never given a defined value" if stored else "are never stored"
         says = f"the wrong elements {told}: {where_wrong(c.wrong)}"
         return _Cause(NEVER_DEFINED, says, None, _store_beside(subject, c))
@@ -318,6 +322,22 @@ def _undefined(subject: Subject, c: Comparison) -> _Cause:
         says = f"{contract.d} is read, and what it holds before the launch is undefined: is the result added to it?"
         return _Cause(NEVER_DEFINED, says, None, read)
     return _Cause(NEVER_DEFINED, "no element is ever given a defined value")
+
+
+def _of_idle_lanes(subject: Subject, c: Comparison) -> _Cause | None:
+    """A matrix instruction that takes what lanes hold which are switched off."""
+    from layoutprobe.trace.idle_lanes import idle_lanes  # a kernel that holds needs none
+
+    found = idle_lanes(subject, c.spec)
+    if found is None:
+        return None
+    says, place = found
+    rule = NEVER_DEFINED if c.undefined[c.wrong].any() else WRONG_VALUES
+    hint = (
+        "let all lanes of the wave come to it: clamp the index that is tested, or load zeros, and test at the store; "
+        "compilers move a matrix instruction behind a return that stands after it, too"
+    )
+    return _Cause(rule, f"{says}; {where_wrong(c.wrong)}", None, place, hint=hint)
 
 
 _ASKED = 8
