@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import product
+from itertools import islice, product
 from math import gcd, prod
 
 from msgspec import Struct
@@ -20,6 +20,7 @@ from layoutprobe.errors import ProbeError
 from layoutprobe.gate.between import between
 from layoutprobe.gate.blocks import other_block
 from layoutprobe.gate.passes import Passes, Sought, launched, tested
+from layoutprobe.gate.sweep import QUICK, swept
 from layoutprobe.gate.tally import Outcome, Tally
 from layoutprobe.manifest.model import Sizes, size_title
 from layoutprobe.manifest.reservations import is_ruled_out, steps_of
@@ -44,6 +45,8 @@ _MORE = 2
 """Sizes that are tried for the sake of loops."""
 _FOUND = 3
 """And of those that were looked for by launches."""
+_DRAWN, _SWEPT = 128, 32
+"""Small sizes, and of how many that the manifest lets pass one run is made."""
 _ENDLESS = 1 << 62
 """A step that no extent reaches twice."""
 
@@ -95,6 +98,8 @@ class _Glance:
             one.broken(self.case) or one.endless for one in tally.outcomes
         )
         self.quick = tally.of(tally.case, checks, draw=False)
+        safe = [check for check in checks if check.name != QUICK.name]
+        self.light = tally.of(tally.case, [QUICK, *safe], draw=False)
         order = [check for check in tally.active if check.name in _RACES]
         self.whole = tally.of(tally.case, [*checks, *order], draw=False)
 
@@ -114,6 +119,7 @@ class _Glance:
             for sizes in self._ends():
                 self._try(sizes)
             uneven = self._bears(self._uneven())
+            self._sweep(uneven)
             for _ in range(_MORE):
                 if (wanted := next(self._wanted(), None)) is None:
                     break
@@ -122,6 +128,19 @@ class _Glance:
             self._another_block()
         seen = self._seen()
         return Glance(replace(covered, loops=seen.loops, untried=seen.untried), tuple(self.says), uneven)
+
+    def _sweep(self, uneven: bool | None) -> None:
+        """Many small sizes, each by a single run, until one goes wrong. An extent that nobody asks to be a multiple
+        of anything is none, unless such a size went wrong."""
+        kept = {} if uneven else steps_of(self.case)
+        steps = {name: kept.get(name, self.case.multiple.get(name, 1)) for name in self.listed}
+        room = max(map(_volume, self.case.sizes))
+        drawn = (sizes for sizes in islice(swept(self.listed, steps), _DRAWN) if _volume(sizes) <= room)
+        asked = (sizes for sizes in drawn if not is_ruled_out(self.case, sizes))
+        for sizes in islice(asked, _SWEPT):
+            if self.wrong:
+                return
+            self._try(sizes, by=self.light)
 
     def _another_block(self) -> None:
         """Half as many waves again, at the largest size that costs little, where the kernel asks how many it has."""
@@ -195,9 +214,9 @@ class _Glance:
         self.outcomes.append(outcome)
         return True
 
-    def _try(self, sizes: Sizes, most: int = 0) -> None:
+    def _try(self, sizes: Sizes, most: int = 0, by: Tally | None = None) -> None:
         """Let a size count, unless it is known or costs too much; see `_at`."""
-        outcome = self._at(sizes, most)
+        outcome = self._at(sizes, most, by)
         if outcome is None:
             return
         if rules := sorted(outcome.broken(self.case)):
@@ -206,16 +225,17 @@ class _Glance:
         else:
             self.outcomes.append(outcome)
 
-    def _at(self, sizes: Sizes, most: int = 0) -> Outcome | None:
-        """What comes of a size that is not much larger than all of the manifest, or no larger than `most`."""
+    def _at(self, sizes: Sizes, most: int = 0, by: Tally | None = None) -> Outcome | None:
+        """What comes of a size that is not much larger than all of the manifest, or no larger than `most`. `by`: what
+        is asked, where that is not all."""
         if dict(sizes) in self.tried or _volume(sizes) > min(_VOLUME, max(2 * self.known, most)):
             return None
         self.tried.append(dict(sizes))
         try:
-            outcome = (self.whole if _volume(sizes) <= _MET else self.quick).at(sizes)
+            outcome = (by or (self.whole if _volume(sizes) <= _MET else self.quick)).at(sizes)
         except (ProbeError, MemoryError):
             return None
-        for tally in (self.quick, self.whole):
+        for tally in (self.light, self.quick, self.whole):
             tally.shun(outcome)
         return outcome if outcome.coverage is not None else None
 

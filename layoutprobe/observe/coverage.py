@@ -52,12 +52,30 @@ class Coverage(Struct, frozen=True, eq=False, dict=True):
         """Every instruction that was reached, once each, in the order of the code."""
         return tuple(inst for block in self.ran for inst in block)
 
+    @property
+    def ways(self) -> Ways:
+        """The same without numbers of passes, to compare and to look up."""
+        return Ways(self.flow, self.blocks, self.edges)
+
     def __or__(self, other: Coverage) -> Coverage:
         """Both together; they are of one kernel."""
         none: frozenset[int] = frozenset()
         headers = self.passes.keys() | other.passes.keys()
         passes = {pc: self.passes.get(pc, none) | other.passes.get(pc, none) for pc in headers}
         return Coverage(self.flow, self.blocks | other.blocks, self.edges | other.edges, passes)
+
+
+class Ways(Struct, frozen=True):
+    """Which ways waves went, however often: equal where these are the same. Fields are those of `Coverage`."""
+
+    flow: Flow
+    blocks: frozenset[int]
+    edges: frozenset[tuple[int, int]]
+
+    @property
+    def coverage(self) -> Coverage:
+        """What ran, without numbers of passes."""
+        return Coverage(self.flow, self.blocks, self.edges, {})
 
 
 class CoverageRecorder(Recorder):

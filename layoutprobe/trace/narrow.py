@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
+from typing import TypeVar
 
 from msgspec import Struct
 
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.isa.matrix import matrix_form
-from layoutprobe.observe.coverage import START, Coverage
+from layoutprobe.observe.coverage import START, Coverage, Ways
 
 _NARROW = re.compile(r"\w*_(?:add|sub|subrev|mul|fma|fmac|mac|mad|dot2|mix|mixlo|mixhi)(?:_\w+)?_(b?f16)")
 """Arithmetic whose result is rounded to 16 bits; conversions are none."""
@@ -53,6 +54,20 @@ class Arithmetic(Struct, frozen=True):
     single: bool
 
 
+_Said = TypeVar("_Said")
+
+
+def _kept(judge: Callable[[Coverage], _Said]) -> Callable[[Coverage], _Said]:
+    """What is said of the ways that waves went, kept: at most sizes of a kernel they go the same."""
+
+    @lru_cache(maxsize=32)
+    def of(ways: Ways) -> _Said:
+        return judge(ways.coverage)
+
+    return lambda ran: of(ran.ways)
+
+
+@_kept
 def passed_through(ran: Coverage) -> tuple[str, ...]:
     """Types that values go through: those of arithmetic, 16-bit floats that they are converted to, or that matrix
     instructions take of them, and f32 that an f64 becomes or comes of."""
@@ -99,6 +114,7 @@ def _of(kind: str, name: str) -> bool:
     return re.search(rf"(?<![a-z]){kind}(?!\d)", name) is not None
 
 
+@_kept
 def arithmetic(ran: Coverage) -> Arithmetic:
     """The types of what ran."""
     sums: set[str] = set()

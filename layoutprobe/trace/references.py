@@ -45,22 +45,20 @@ def _compared(subject: Subject) -> Iterator[Comparison]:
     usual: dict[str, Doubles] = {}
     for kind in ("integers", "normal"):
         recorded = recorded_for(subject, RunSpec(kind))
-        expected = subject.reference(reference_of(recorded), dict(subject.sizes))
-        for compared in _settled(subject, recorded, expected):
-            usual[compared.name] = compared.expected
-            yield compared
+        for found in compared_with(subject, recorded):
+            usual[found.name] = found.expected
+            yield found
     if takes_all_bits(subject, reference_of(recorded), usual):
-        recorded = subject.run(BITS)
-        expected = subject.reference(reference_of(recorded), dict(subject.sizes))
-        yield from _settled(subject, recorded, expected)
+        yield from compared_with(subject, subject.run(BITS))
     for recorded in in_other_orders(subject):
-        expected = subject.reference(reference_of(recorded), dict(subject.sizes))
-        yield from _settled(subject, recorded, expected)
+        yield from compared_with(subject, recorded)
 
 
-def _settled(subject: Subject, recorded: Recorded, expected: Mapping[str, Any]) -> Iterator[Comparison]:
+def compared_with(subject: Subject, recorded: Recorded) -> Iterator[Comparison]:
     """The outputs of one run; elements that rounding explains are right."""
+    assert subject.reference is not None
     inputs = reference_of(recorded)
+    expected = subject.reference(inputs, dict(subject.sizes))
     found = settled(subject, inputs, _beside(subject, recorded, expected))
     read = (
         kind for kind in subject.once(read_types) if kind in _REFERENCE
