@@ -113,6 +113,10 @@ def test_more_than_fits_is_lost_with_a_word(tmp_path: Path) -> None:
     assert hipcc("-O2", str(PROGRAMS / "printing.hip"), "-o", str(program)) == 0
     done = layoutprobe_run(program, "flood", options=("--check", "memory"))
     lines = [line for line in done.stdout.splitlines() if line.endswith(" 10 11")]
-    assert [line.split()[0] for line in lines] == [str(i) for i in range(len(lines))]
+    numbers = [int(line.split()[0]) for line in lines]
+    assert len({*numbers}) == len(numbers)
+    for thread in range(256):
+        own = [i for i in numbers if i % 256 == thread]
+        assert own == [*range(thread, 12_000, 256)][: len(own)]
     assert 5_000 < len(lines) < 12_000
     assert "the printf buffer of 1048568 bytes was full" in done.stderr

@@ -14,7 +14,7 @@ __global__ void hello(int n, const char* text, const char* format) {
   if (threadIdx.x == 2) printf(format, 11, 2.5f);
 }
 __global__ void flood(int count) {
-  for (int i = 0; i < count; i++) printf("%d %d %d %d %d %d %d %d %d %d %d %d\n", i, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11);
+  for (int i = threadIdx.x; i < count; i += blockDim.x) printf("%d %d %d %d %d %d %d %d %d %d %d %d\n", i, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11);
 }
 __global__ void last_words(int n) {
   printf("before the fault\n");
@@ -28,7 +28,7 @@ int main(int argc, char**) {
   snprintf(texts, 32, "given");
   snprintf(texts + 32, 32, "made %%d %%g\n");
   hello<<<1, 3>>>(7, texts, texts + 32);
-  if (argc > 1) flood<<<1, 1>>>(12000);
+  if (argc > 1) flood<<<1, 256>>>(12000);
   last_words<<<1, 1>>>(argc);
   (void)hipDeviceSynchronize();
   return 0;
