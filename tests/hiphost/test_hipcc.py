@@ -176,6 +176,7 @@ def test_what_the_compiler_refuses(
         (("-c", "src/runner.hop"), "no source among the input files"),
         (("src/runer.hip",), "did you mean runner.hip?"),
         (("-fgpu-rdc", "src/runner.hip"), "cannot be linked together"),
+        (("-S", "-emit-llvm", "src/runner.hip"), "not given as LLVM's text"),
         (("src/runner.hip", "-o"), "-o needs a word behind it"),
         (("-c", "src/runner.hip", "src/main.cpp", "-o", "x"), "there are several sources"),
         (("-c", "-x", "hip", "-"), "standard input"),

@@ -140,6 +140,12 @@ def _option(job: Job, word: str, rest: Iterator[str]) -> None:
             where={"option": word},
             hint="without it, each source's kernels call what the source (with its headers) defines",
         )
+    if word == "-emit-llvm":
+        raise UsageError(
+            "device code is not given as LLVM's text here",
+            where={"option": word},
+            hint="-S --cuda-device-only gives the assembly that it becomes",
+        )
     if word.startswith(_PASSED_OVER) or word in _PASSED_LIBRARIES:
         return
     if word in _HOST:
