@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 from msgspec.structs import replace
 
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.faults import fault_rules
+from layoutprobe.observe.lds_traffic import Passage
 from layoutprobe.observe.undefined import UndefinedLoad, UndefinedObserver, UndefinedRecord, UndefinedUse
 from layoutprobe.observe.who import Who
 from layoutprobe.place import Place
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
-from layoutprobe.trace.places import vector, where
+from layoutprobe.trace.places import in_caller, vector, where
 from layoutprobe.trace.subject import Recorded, Subject
 from layoutprobe.trace.traffic import traffic_of
 
@@ -100,19 +102,32 @@ def _finding(
     outputs = ", ".join(
         f"{(bits != 0).sum()} elements of {name}" for name, bits in recorded.undefined.items()
     )
+    read = replace(where(subject, load.inst, load.who), lds_byte=load.byte, **_operand(subject, use))
+    used = (Related("used by", where(subject, use.inst, use.who)),) if use else ()
+    if (stored := _stored_by(subject, load, load.byte)) is not None:
+        return Finding(
+            UNDEFINED_READ,
+            f"{stored.instruction} stores registers to LDS that nothing has given a value, and what "
+            f"{load.inst.name} reads of them reaches the output",
+            replace(in_caller(subject, stored), lds_byte=load.byte, matrix=use.role if use else ""),
+            expected="a value in every register that is stored",
+            observed=f"byte {load.byte} of LDS is stored, and undefined; undefined: {outputs}",
+            hint="look for the branch on which a value is set, and give it one on the other, too: zeros for what "
+            "lies outside",
+            count=sum(one.count for one in loads),
+            related=(Related("loaded by", read), *used),
+        )
+    beside = _stored_beside(subject, load)
     return Finding(
         UNDEFINED_READ,
         f"{load.inst.name} reads LDS that was never stored, and the value reaches the output",
-        replace(where(subject, load.inst, load.who), lds_byte=load.byte, **_operand(subject, use)),
+        read,
         expected="a store to every byte before it is read",
         observed=f"{_neighbours(load)}; undefined: {outputs}",
         hint="look for the store that should have filled this byte: its bounds test, its stride, the "
         "threads that take part; fill the tail of a ragged tile with zeros",
         count=sum(one.count for one in loads),
-        related=(
-            *((Related("used by", where(subject, use.inst, use.who)),) if use else ()),
-            *((Related("neighbour stored by", beside),) if (beside := _stored_beside(subject, load)) else ()),
-        ),
+        related=(*used, *((Related("neighbour stored by", beside),) if beside else ())),
     )
 
 
@@ -122,17 +137,28 @@ def _operand(subject: Subject, use: UndefinedUse | None) -> dict[str, Any]:
 
 def _stored_beside(subject: Subject, load: UndefinedLoad) -> Place | None:
     """The store of what lies nearest to the byte: where it ends too early, the fault is there."""
-    group = load.who.workgroup
     near = load.below if load.below is not None else load.above
-    if near is None:
-        return None
+    return None if near is None else _stored_by(subject, load, near)
+
+
+def _stored_by(subject: Subject, load: UndefinedLoad, byte: int) -> Place | None:
+    """The last store to a byte before a load that has brought undefined bits; None where there is none, or nobody has
+    watched."""
+    group = load.who.workgroup
     traffic = traffic_of(subject, group)
-    passages = traffic.passages if traffic else ()
-    found = next((one for one in passages if one.store and one.lanes(near).size), None)
+    before = takewhile(lambda one: not _is_of(one, load), traffic.passages if traffic else ())
+    found = next((one for one in reversed([*before]) if one.store and one.lanes(byte).size), None)
     if found is None:
         return None
-    who = Who(group, found.wave, int(found.lanes(near)[0]))
+    who = Who(group, found.wave, int(found.lanes(byte)[0]))
     return where(subject, subject.insts[found.pc], who)
+
+
+def _is_of(passage: Passage, load: UndefinedLoad) -> bool:
+    """Whether it is the load that has brought the byte."""
+    return (
+        passage.pc == load.inst.pc and passage.wave == load.who.wave and bool(passage.lanes(load.byte).size)
+    )
 
 
 def _neighbours(load: UndefinedLoad) -> str:

@@ -386,7 +386,7 @@ _ORDERS: Sequence[tuple[str, tuple[str, ...]]] = (
     ),
     ("races/lost-store", ("atomic", "names", "grown", "terms", "numbers")),
     ("races/", ("barriers", "parity")),
-    ("lds-safety/undefined-read", ("barriers", "parity")),
+    ("lds-safety/undefined-read", ("barriers", "parity", "otherwise")),
     ("lds-safety/out-of-bounds", ("both", "borrow", "names", "numbers", "operators", "terms")),
     ("lds-safety/", ("borrow", "names", "numbers", "operators", "terms")),
     ("numerics/wrong-factor", ("factors", "swap")),

@@ -50,6 +50,30 @@ def neutral(spot: Spot) -> Iterator[Rewrite]:
                 yield replace(new, rank=0.3)
 
 
+def otherwise(spot: Spot) -> Iterator[Rewrite]:
+    """`if (inside) x[i] = load(p); else x[i] = {};` for a value that is given on one way only."""
+    source, here, found = spot.source, spot.within, spot.assignment(spot.tree)
+    if found is None or found[0] != "=" or source.word(here.stop) != ";":
+        return
+    tested = source.word(here.start) == "if"
+    first = source.partner[here.start + 1] + 1 if tested else here.start
+    last = here.stop if tested else here.stop + 1
+    target = source.slice(first, found[1].last)
+    in_block = (
+        not tested
+        and source.word(first - 1) == "{"
+        and source.word(last) == "}"
+        and _is_branch(source, first - 1)
+    )
+    if (tested or in_block) and source.word(last + 1) != "else":
+        yield spot.behind(last, f" else {target} = {{}};", "otherwise")
+
+
+def _is_branch(source: Source, opens: int) -> bool:
+    """Whether a block is what a test leads to."""
+    return source.word(opens - 1) == ")" and source.word(source.partner[opens - 1] - 1) == "if"
+
+
 def of_nothing(spot: Spot) -> Iterator[Rewrite]:
     """`if (top == -INFINITY) return;` behind `top = fmaxf(a, b)`, and `(a == -INFINITY ? 0 : expf(a - top))`: of two
     that are both empty the difference is NaN."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from checks.gemm_lab import INTERIOR, RAGGED, Edit, line, only, tiled
 from checks.test_races import at
-from checks.watched import launch, small, verdict
+from checks.watched import assembly_kernel, launch, small, verdict
 
 from layoutprobe.checks import lds_safety, memory
 from layoutprobe.report.gate import CheckResult
@@ -91,6 +91,34 @@ def test_a_ragged_tile_whose_tail_is_not_stored(tmp_path: Path) -> None:
     # Shown in a wave whose results are stored; other waves hold nothing but rows beyond M.
     assert (finding.place.matrix, finding.place.workgroup, finding.place.wave) == ("A", (0, 0, 0), 0)
     assert (finding.place.lane, finding.place.lds_byte) == (0, 3 * 2)
+
+
+def test_a_register_that_nothing_has_given_a_value_is_stored() -> None:
+    """The store has filled the byte: what lacks is a value. What another store has left before is none of it."""
+    code = assembly_kernel(
+        """
+  .file 1 "k.s"
+  v_lshlrev_b32 v1, 2, v0
+  v_mov_b32 v8, 0
+  .loc 1 3
+  ds_store_b32 v1, v8
+  .loc 1 4
+  ds_store_b32 v1, v9
+  s_waitcnt lgkmcnt(0)
+  .loc 1 5
+  ds_load_b32 v2, v1
+  .loc 1 6
+  ds_store_b32 v1, v8
+  s_waitcnt lgkmcnt(0)
+  global_store_b32 v1, v2, s[4:5]
+""",
+        pointers=1,
+        lds=128,
+    )
+    finding = only(verdict(lds_safety.CHECK, launch(code, [np.zeros(32, np.int32)])))
+    assert "ds_store_b32 stores registers to LDS that nothing has given a value" in finding.what
+    assert (finding.place.line, finding.place.lane, finding.place.lds_byte) == ("k.s:4", 0, 0)
+    assert [(one.role, one.place.line) for one in finding.related] == [("loaded by", "k.s:5")]
 
 
 BEYOND: dict[str, tuple[tuple[Edit, ...], str, int]] = {
