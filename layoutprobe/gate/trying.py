@@ -34,6 +34,7 @@ from layoutprobe.trace.comparison import Comparison
 from layoutprobe.trace.comparisons import compared_in, with_outputs
 from layoutprobe.trace.places import where
 from layoutprobe.trace.subject import Recorded, RunSpec, RunStoppedError, Subject
+from layoutprobe.trace.unusual import borne
 
 LAUNCH, EACH, TOGETHER = 3_000, 0.03, 45
 """What a launch costs, an instruction that a wave executes in C, and one that all waves execute together in numpy:
@@ -97,8 +98,11 @@ class AtSize:
 
     @cached_property
     def compared(self) -> list[Comparison]:
-        """Every output of every run; the runs that are wrong come first."""
-        return sorted(compared_in(self.subject), key=lambda c: not c.wrong.any())
+        """Every output of every run, of those on inputs that the manifest says it bears, too; the runs that are wrong
+        come first."""
+        usual = compared_in(self.subject)
+        bears = [one for one in borne(self.subject, usual) if isinstance(one, Comparison)]
+        return sorted([*usual, *bears], key=lambda c: not c.wrong.any())
 
     @property
     def is_wrong(self) -> bool:

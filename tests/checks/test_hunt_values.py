@@ -70,12 +70,14 @@ FAULTS = {
 """Fault -> its edits, and the kind of inputs that show it."""
 
 
-def hunted(folder: Path, edits: list[tuple[str, str]], more: str = "", hunt: float = ENOUGH) -> KernelVerdict:
+def hunted(
+    folder: Path, edits: list[tuple[str, str]], more: str = "", hunt: float = ENOUGH, changes: int = 0
+) -> KernelVerdict:
     (folder / "layer.hip").write_text(edited(SOURCE, edits))
     (folder / "reference.py").write_text(PYTHON)
     path = folder / "layoutprobe.toml"
     path.write_text(f'[[kernel]]\nname = "layer"\nsource = "layer.hip"\n{more}\n{KEYS}\n')
-    return check(path, checks=["numerics"], hunt=hunt, allow_reference=True).verdicts[0]
+    return check(path, checks=["numerics"], hunt=hunt, allow_reference=True, edits=changes).verdicts[0]
 
 
 @pytest.mark.every_case
@@ -95,6 +97,17 @@ def test_values_that_a_kernel_does_not_bear(fault: str, tmp_path: Path) -> None:
     again = hunted(tmp_path, edits, f'bears = ["{told}"]', hunt=0)
     assert again.exit_code == 1
     assert not any("far off" in one for one in again.reservations if told in one)
+
+
+def test_what_mends_a_kernel_that_does_not_bear_them_leads(tmp_path: Path) -> None:
+    """The runs that are right without are not asked alone: most changes leave them as they are."""
+    edits = [("sqrtf(squares / N + 1e-5f)", "(sqrtf(squares / N) + 1e-5f)")]
+    (found,) = hunted(tmp_path, edits, 'bears = ["tiny x"]', hunt=0, changes=300).findings
+    assert found.rule.id == "numerics/not-borne"
+    assert "squares / N + 1e-5f" in found.what
+    assert "all is right" in found.what
+    assert found.place.source is not None
+    assert "sqrtf(squares" in SOURCE.split("\n")[found.place.source.line - 1]
 
 
 def _shows(folder: Path, edits: list[tuple[str, str]], kind: str) -> bool:
