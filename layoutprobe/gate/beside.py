@@ -222,7 +222,7 @@ class _Glance:
         if rules := sorted(outcome.broken(self.case)):
             self.wrong.append(outcome)
             self.says.append(Unlisted(self._in_words(sizes, rules[0]), rules[0]))
-        else:
+        elif not self.case.judged_by:  # else nothing is said of its values here
             self.outcomes.append(outcome)
 
     def _at(self, sizes: Sizes, most: int = 0, by: Tally | None = None) -> Outcome | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from layoutprobe.checks.memory import CHECK as MEMORY
 from layoutprobe.checks.numerics import CHECK as NUMERICS
@@ -26,7 +27,12 @@ BEHIND = "i > k / 32 * 32 ? i + 100000 : i"
 
 
 def checked(
-    folder: Path, begin: str, step: str, index: str = "i", depths: tuple[int, ...] = (41, 44)
+    folder: Path,
+    begin: str,
+    step: str,
+    index: str = "i",
+    depths: tuple[int, ...] = (41, 44),
+    judged_by: str = "",
 ) -> KernelVerdict:
     source = SOURCE.replace("BEGIN", begin).replace("STEP", step).replace("INDEX", index)
     (folder / "k.hip").write_text(source, "utf-8")
@@ -50,6 +56,7 @@ argument = [
         "utf-8",
     )
     (case,) = read_manifest(folder / "layoutprobe.toml").kernels
+    case = replace(case, judged_by=judged_by)
     verdict = check_kernel(case, case.arches[0], [NUMERICS, MEMORY])
     assert not verdict.findings
     return verdict
@@ -90,3 +97,14 @@ def test_a_pass_that_goes_wrong_is_told_where_it_was_looked_for(
     (told,) = [one for one in checked(tmp_path, begin, step, index).reservations if "goes wrong" in one]
     assert "which is not listed" in told
     assert goes_wrong in told
+
+
+@pytest.mark.parametrize(("judged_by", "told"), [("", 0), ("last", 1)])
+def test_what_another_kernel_judges_is_not_shown_by_sizes_that_this_one_has_alone(
+    tmp_path: Path, judged_by: str, told: int
+) -> None:
+    """A second pass at such a size runs, and nobody looks at what it leaves."""
+    found = checked(tmp_path, "int i = 0; i < k", "i += 64", depths=(20, 44), judged_by=judged_by)
+    said = [one for one in found.reservations if "never" in one]
+    assert len(said) == told
+    assert all("try k = 65" in one or "try n" in one for one in said)
