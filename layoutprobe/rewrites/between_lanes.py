@@ -4,6 +4,7 @@ before it is read."""
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from layoutprobe.rewrites.conditions import stands_alone
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.source.expressions import between
+from layoutprobe.source.statements import free_words
 from layoutprobe.source.tree import Node
 
 _SHIFT = re.compile(r"\b(\w+)\s*=\s*[^;=]*?\b\w*(?:shfl|shuffle|shift)_?(up|down)\w*\s*\(([^;]*)\)\s*;", re.I)
@@ -141,3 +143,37 @@ def _targets_before(spot: Spot) -> Iterator[Node]:
 
 
 _BEFORE = 2
+
+
+def of_rows(spot: Spot) -> Iterator[Rewrite]:
+    """`__shfl(scale, quad * 4 + r)` for `scale` beside `acc[r]`: a lane has the factor of its column, and registers
+    are of rows, whose factors other lanes have."""
+    own = spot.source.slice(spot.within.start, spot.within.stop)
+    for counter in dict.fromkeys(_COUNTER.findall(spot.body)):
+        if re.search(rf"\[{counter}\]", own) is None:
+            continue
+        often = Counter(re.findall(_ROW.format(counter), spot.body))
+        rows = [row for row, _ in often.most_common() if free_words(row) <= spot.heads][:_MOST]
+        for one in spot.scope.operands:
+            if (
+                one.first in spot.within
+                and one.sort == "real"
+                and one.text.isidentifier()
+                and _is_plain(spot, one.last)
+            ):
+                for nth, row in enumerate(rows):
+                    text = f"__shfl({one.text}, {row})"
+                    yield replace(spot.replace(one.first, one.last, text, "of_rows"), rank=0.1 * nth)
+
+
+_COUNTER = re.compile(r"\bfor \(\w+ (\w+) = 0;")
+_ROW = (
+    r"\b(?:\w+ \* \w+ \+ {0}|{0} \+ \w+ \* \w+|{0} \* \w+ \+ \w+|\w+ \* {0} \+ \w+"
+    r"|\w+\({0}(?:, [\w.]+)?\)|\w+\([\w.]+, {0}\))(?!\w)"
+)
+"""Which row a register of an accumulator is of."""
+
+
+def _is_plain(spot: Spot, behind: int) -> bool:
+    """Whether what ends before a token is a value, and neither indexed, called nor given one."""
+    return spot.source.word(behind) not in ("[", "(", "=", "+=", "*=", "-=", ".")

@@ -251,12 +251,15 @@ def _other_ends(spot: Spot) -> Iterator[Rewrite]:
         for nth, part in enumerate(reversed(node.parts)):
             text = spot.text(part)
             end = text[1:] if text.startswith("-") else f"-{text}"
-            if (part.kind == "leaf" and not part.parts) or text.startswith("-"):
+            plain = part.kind == "leaf" and not part.parts and text.strip("0.f") != ""
+            if plain or text.startswith("-"):
                 name = spot.source.slice(first, node.first - 1) + other
                 new = spot.replace(first, node.last, f"{name}({call}, {end})", "clamps")
-                yield replace(new, rank=0.1 * nth)
+                yield replace(new, rank=0.1 * nth + _OF_INDICES * other.startswith(("min", "max")))
 
 
+_OF_INDICES = 1.0
+"""How much unlikelier integers need the other end, too: indices begin at 0."""
 _OPPOSITE = {"fminf": "fmaxf", "min": "max", "fmin": "fmax", "__hmin": "__hmax"}
 _OPPOSITE |= {one: other for other, one in _OPPOSITE.items()}
 

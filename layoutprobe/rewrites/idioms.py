@@ -389,6 +389,22 @@ def roots(spot: Spot) -> Iterator[Rewrite]:
                 text = f"rsqrtf({spot.text(inner)})" if one else f"sqrtf({spot.text(inner)})"
                 first = spot.start(node) if one else under.first
                 yield replace(spot.replace(first, under.last, text, "roots"), rank=0.0 if one else 1.0)
+        yield from _beside_root(spot, node)
+
+
+def _beside_root(spot: Spot, node: Node) -> Iterator[Rewrite]:
+    """`sqrtf(x + eps)` for `sqrtf(x) + eps`, and the reverse."""
+    if node.kind == "sum" and len(node.parts) == 2 and spot.operator(node, 1) == "+":
+        root = re.fullmatch(r"((?:\w+::)*\w*sqrt\w*)\((.*)\)", spot.text(node.parts[0]), re.DOTALL)
+        if root is not None:
+            text = f"{root[1]}({root[2]} + {spot.text(node.parts[1])})"
+            yield spot.replace(spot.start(node), node.last, text, "roots")
+    if node.kind == "call" and len(node.parts) == 1 and "sqrt" in spot.source.word(node.first - 1):
+        (inner,) = node.parts
+        if inner.kind == "sum" and len(inner.parts) == 2 and spot.operator(inner, 1) == "+":
+            one, other = map(spot.text, inner.parts)
+            text = f"({spot.source.word(node.first - 1)}({one}) + {other})"
+            yield spot.replace(node.first - 1, node.last, text, "roots")
 
 
 def initial(spot: Spot) -> Iterator[Rewrite]:

@@ -105,6 +105,10 @@ def words(spot: Spot) -> Iterator[Rewrite]:
             signs = ("unsigned char", "signed char")
             yield from (replace(spot.replace(i, i + 1, text, "words"), rank=-_LIKELY) for text in signs)
         yield from _of_other_types(spot, i)
+        if (
+            tokens[i].text == "return" and spot.source.word(i + 1) == ";"
+        ):  # in a loop, or what a macro makes one of
+            yield replace(spot.replace(i, i + 1, "continue", "words"), rank=-_LIKELY)
     if tokens[spot.within.start].text == "if":
         yield spot.replace(spot.within.start, spot.within.start + 1, "while", "words")
     if tokens[spot.within.start].text == "for":

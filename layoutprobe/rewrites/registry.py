@@ -18,7 +18,7 @@ from layoutprobe.rewrites.arguments import borrow, called_so, diagonal, swap
 from layoutprobe.rewrites.asked import asked, first_asked, past
 from layoutprobe.rewrites.barriers import barriers, moved
 from layoutprobe.rewrites.bases import based
-from layoutprobe.rewrites.between_lanes import cleared, counted, overwritten, shifted, striped
+from layoutprobe.rewrites.between_lanes import cleared, counted, of_rows, overwritten, shifted, striped
 from layoutprobe.rewrites.brackets import brackets
 from layoutprobe.rewrites.called import called, covered, kept, of_templates
 from layoutprobe.rewrites.companions import companions
@@ -80,7 +80,7 @@ from layoutprobe.rewrites.less import gone, less, turned
 from layoutprobe.rewrites.loops import shares
 from layoutprobe.rewrites.meant import meant
 from layoutprobe.rewrites.moves import moves
-from layoutprobe.rewrites.neutral import neutral, of_nothing
+from layoutprobe.rewrites.neutral import neutral, of_nothing, otherwise
 from layoutprobe.rewrites.of_reference import of_reference
 from layoutprobe.rewrites.omitted import advanced, omitted
 from layoutprobe.rewrites.ones import nonzero, ones, quotients
@@ -202,6 +202,7 @@ KINDS: Mapping[str, Kind] = {
     "counted": Kind(counted, 2.8, 0.1),
     "unsigned": Kind(unsigned, 3.0, 0.2),
     "shifted": Kind(shifted, 2.8, 0.1),
+    "of_rows": Kind(of_rows, 3.0, 0.1, most=12),
     "overwritten": Kind(overwritten, 2.8, 0.1),
     "of_reference": Kind(of_reference, 2.0, 0.1, at_once=True),
     "by_helper": Kind(by_helper, 2.6, 0.02, most=24),
@@ -262,6 +263,7 @@ KINDS: Mapping[str, Kind] = {
     "shares": Kind(shares, 2.9, 0.1, most=16),
     "gone_on": Kind(gone_on, 3.2, 0.1, most=20),
     "neutral": Kind(neutral, 3.2, 0.1),
+    "otherwise": Kind(otherwise, 2.8, 0.1),
     "of_nothing": Kind(of_nothing, 3.0, 0.1, most=8),
     "made_elements": Kind(made_elements, 3.0, 0.1, most=12),
     "whole_alike": Kind(whole_alike, 3.2, 0.1, most=12),

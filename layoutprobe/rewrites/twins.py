@@ -79,7 +79,7 @@ def _differences(spot: Spot, piece: Node, other: Node) -> Iterator[tuple[float, 
     for _, a, b, c, d in changes:
         both = zip(theirs[a:b], mine[c:d], strict=True) if b - a == d - c else ()  # not `a.n` for `m`
         names |= {x.text: y.text for x, y in both if _are_names(x, y)}
-    others = 0
+    others, apart = 0, list[tuple[int, int, int, int]]()
     for _, a, b, c, d in changes:
         if b - a > d - c > 0 and all(map(_are_names, theirs[a:b], mine[c:d])):  # `re * scale` beside `im`
             more = spot.with_words(other.first + a + d - c, other.first + b, names)
@@ -87,10 +87,15 @@ def _differences(spot: Spot, piece: Node, other: Node) -> Iterator[tuple[float, 
         text = spot.with_words(other.first + a, other.first + b, names)
         if text != spot.source.slice(piece.first + c, piece.first + d):
             others += 1
+            apart.append((a, b, c, d))
             if others <= _MOST_CHANGES:
                 yield 0.0, _put(spot, piece.first + c, piece.first + d, text)
         elif d - c == 1 and not spot.source.defines(piece.first + c):
             yield 0.5, spot.replace(piece.first + c, piece.first + d, theirs[a].text, "twin")
+    if 1 < len(apart) <= _MOST_CHANGES:  # one slip of several words
+        (first, _, mine_first, _), (_, last, _, mine_last) = apart[0], apart[-1]
+        text = spot.with_words(other.first + first, other.first + last, names)
+        yield 0.1, _put(spot, piece.first + mine_first, piece.first + mine_last, text)
 
 
 def _as_a_whole(spot: Spot, piece: Node, other: Node) -> Iterator[Rewrite]:

@@ -946,6 +946,65 @@ def test_what_c_programmers_mistake_is_offered(kind: str, wrong: str, right: str
         assert TOGETHER.replace(wrong, right) in made
 
 
+def test_the_factor_of_a_registers_row_is_offered() -> None:
+    text = """\
+__global__ void f(float* y, const float* x, int n) {
+  const int lane = threadIdx.x % 64, quad = lane / 16;
+  float acc[4] = {}, scale = x[lane];
+  for (int r = 0; r < 4; ++r) acc[r] *= __shfl(scale, quad * 4 + r);
+  for (int r = 0; r < 4; ++r)
+    if (quad * 4 + r < n) y[quad * 4 + r] = acc[r];
+}
+"""
+    mistaken = text.replace("__shfl(scale, quad * 4 + r)", "scale")
+    made = [
+        one.apply(mistaken) for one in rewrites(spot_of(mistaken, mistaken.index("acc[r] *=")), "of_rows")
+    ]
+    assert text in made
+
+
+def test_all_that_a_twin_has_is_offered_at_once() -> None:
+    text = """\
+__global__ void f(float* to, const float* x, const float* y, int i, int j, int q) {
+  const float a = cat(x[i + q * 16], x[i + 64 + q * 16]);
+  const float b = cat(y[j + q * 16], y[j + 64 + q * 16]);
+  to[i] = a * b;
+}
+"""
+    right, wrong = "cat(y[j + q * 16], y[j + 64 + q * 16])", "cat(y[j + q * 32], y[j + q * 32 + 16])"
+    mistaken = text.replace(right, wrong)
+    made = [one.apply(mistaken).split() for one in rewrites(spot_of(mistaken, mistaken.index(wrong)), "twin")]
+    assert text.split() in made
+
+
+PADDED = """\
+#define EACH(i, n) for (int i = blockIdx.x; i < n; i += gridDim.x)
+__device__ void gather(float* to, const float* from, const int* ids, int n, int padding, bool all) {
+  EACH(i, n) {
+    if (ids[i] == padding) continue;
+    if (ids[i] < n) to[i] = from[ids[i]]; else to[i] = {};
+    if (all) {
+      to[i + n] = from[i];
+    } else to[i + n] = {};
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong", "right", "at"),
+    [
+        ("words", "return;", "continue;", "if (ids[i] == padding)"),
+        ("otherwise", "from[ids[i]];", "from[ids[i]]; else to[i] = {};", "if (ids[i] < n)"),
+        ("otherwise", "    }\n  }\n}", "    } else to[i + n] = {};\n  }\n}", "to[i + n] = from"),
+    ],
+)
+def test_what_padding_needs_is_offered(kind: str, wrong: str, right: str, at: str) -> None:
+    text = PADDED.replace(right, wrong)
+    made = [one.apply(text) for one in rewrites(spot_of(text, text.index(at)), kind)]
+    assert PADDED in made
+
+
 SOLVED = """\
 template <class View> __device__ void solve(View L, float* x, float* sl, int jb, int kb, int n, bool unit) {
   for (int r = 0; r < n; ++r)
@@ -1127,6 +1186,9 @@ __device__ void f(int* y, int wave) {
 
 SCALED = """\
 struct cf { float re, im; };
+__device__ float deviation(float var, float dev, float eps) {
+  return 1.f / (sqrtf(var + eps)) - 1.f / (sqrtf(dev) + eps);
+}
 __device__ float gate(float up, float low, float limit) {
   const float u = fmaxf(fminf(up, limit), -limit);
   const float v = std::min(std::max(low, -limit), limit);
@@ -1144,6 +1206,8 @@ __device__ void scaled(cf* to, const cf* v, int n, float scale) {
         ("clamps", "fminf(up, limit);", "fmaxf(fminf(up, limit), -limit);"),
         ("clamps", "std::max(low, -limit);", "std::min(std::max(low, -limit), limit);"),
         ("twin", "v[r].im}", "v[r].im * scale}"),
+        ("roots", "sqrtf(var) + eps", "sqrtf(var + eps)"),
+        ("roots", "sqrtf(dev + eps)", "(sqrtf(dev) + eps)"),
         ("twin", "{v[r].re,", "{v[r].re * scale,"),
     ],
 )
