@@ -70,7 +70,7 @@ class Section(Table):
         if type(value) is int and abs(value) < 1 << 62:
             value = str(value)
         if not isinstance(value, str) or len(value) > MAX_LENGTH or "shuffle" in value:
-            self.fail(key, f"a number, or an expression over {known}")
+            self.fail(key, f"a number, or an expression over {known}, of {MAX_LENGTH} characters at most")
         try:
             return Expression(value, parse(value, names))
         except UsageError as error:
