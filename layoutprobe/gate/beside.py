@@ -47,6 +47,8 @@ _FOUND = 3
 """And of those that were looked for by launches."""
 _DRAWN, _SWEPT = 128, 32
 """Small sizes, and of how many that the manifest lets pass one run is made."""
+_LITTLE = 1 << 23
+"""All of them together are no larger, or half of what the manifest lists."""
 _ENDLESS = 1 << 62
 """A step that no extent reaches twice."""
 
@@ -134,11 +136,12 @@ class _Glance:
         of anything is none, unless such a size went wrong."""
         kept = {} if uneven else steps_of(self.case)
         steps = {name: kept.get(name, self.case.multiple.get(name, 1)) for name in self.listed}
-        room = max(map(_volume, self.case.sizes))
+        room, left = max(map(_volume, self.case.sizes)), max(self.known // 2, _LITTLE)
         drawn = (sizes for sizes in islice(swept(self.listed, steps), _DRAWN) if _volume(sizes) <= room)
         asked = (sizes for sizes in drawn if not is_ruled_out(self.case, sizes))
         for sizes in islice(asked, _SWEPT):
-            if self.wrong:
+            left -= _volume(sizes)
+            if self.wrong or left < 0:
                 return
             self._try(sizes, by=self.light)
 
