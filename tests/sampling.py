@@ -19,7 +19,7 @@ SECONDS = Path(__file__).with_name("seconds.csv")
 """What a case of each test takes on a processor, written by `timing.py`; those of no account are not listed."""
 DESK = 0.4
 """Seconds that a case may take at a desk."""
-CI = 15.0
+CI = 10.0
 """Seconds that the cases of one test may take together in CI."""
 
 Case = TypeVar("Case")
