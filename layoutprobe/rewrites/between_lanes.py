@@ -67,6 +67,34 @@ def striped(spot: Spot) -> Iterator[Rewrite]:
             yield replace(new, rank=0.15 * nth)
 
 
+def halved(spot: Spot) -> Iterator[Rewrite]:
+    """`k + q * 16` and `k + q * 16 + 64` for `k + q * 32` and `k + q * 32 + 16`, and the reverse: a lane's half of an
+    operand begins behind those of all groups of lanes, or behind its other half."""
+    first, last = spot.within.start, spot.within.stop
+    text = spot.source.slice(first, last)
+    for name, width in dict.fromkeys(re.findall(r"\b(\w+) \* (\d+)\b", text)):
+        whole, half = int(width), int(width) // 2
+        for groups in _GROUPS:
+            pairs = (
+                (rf"{half}", f"{half} + {half * groups}", half),
+                (rf"{whole * groups}", f"{2 * whole} + {whole}", 2 * whole),
+            )
+            for beside, both, alone in pairs:
+                other = rf"(?:\b{beside} \+ {name} \* {width}|\b{name} \* {width} \+ {beside})\b"
+                if not re.search(other, text) or len(re.findall(rf"\b{name} \* {width}\b", text)) < _SHARES:
+                    continue
+                kept = re.sub(other, f"{_KEPT}{both}", text)
+                new = re.sub(rf"\b{name} \* {width}\b", f"{name} * {alone}", kept).replace(
+                    _KEPT, f"{name} * "
+                )
+                yield spot.replace(first, last, new, "halved")
+
+
+_KEPT = "\0"
+_GROUPS, _SHARES = (4, 2), 2
+"""How many groups of lanes share an operand's depth, and in how many parts each has its own."""
+
+
 def _neighbours(spot: Spot) -> Iterator[tuple[Node, Node]]:
     """Neighbours in sums."""
     for node in spot.tree.walk():

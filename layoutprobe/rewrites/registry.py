@@ -18,7 +18,15 @@ from layoutprobe.rewrites.arguments import borrow, called_so, diagonal, swap
 from layoutprobe.rewrites.asked import asked, first_asked, past
 from layoutprobe.rewrites.barriers import barriers, moved
 from layoutprobe.rewrites.bases import based
-from layoutprobe.rewrites.between_lanes import cleared, counted, of_rows, overwritten, shifted, striped
+from layoutprobe.rewrites.between_lanes import (
+    cleared,
+    counted,
+    halved,
+    of_rows,
+    overwritten,
+    shifted,
+    striped,
+)
 from layoutprobe.rewrites.brackets import brackets
 from layoutprobe.rewrites.called import called, covered, kept, of_templates
 from layoutprobe.rewrites.companions import companions
@@ -202,6 +210,7 @@ KINDS: Mapping[str, Kind] = {
     "counted": Kind(counted, 2.8, 0.1),
     "unsigned": Kind(unsigned, 3.0, 0.2),
     "shifted": Kind(shifted, 2.8, 0.1),
+    "halved": Kind(halved, 2.8, 0.1, most=8),
     "of_rows": Kind(of_rows, 3.0, 0.1, most=12),
     "overwritten": Kind(overwritten, 2.8, 0.1),
     "of_reference": Kind(of_reference, 2.0, 0.1, at_once=True),

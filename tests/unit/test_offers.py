@@ -963,6 +963,20 @@ __global__ void f(float* y, const float* x, int n) {
     assert text in made
 
 
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("x[k + q * 32], x[k + q * 32 + 16]", "x[k + q * 16], x[k + q * 16 + 64]"),
+        ("x[k + q * 16], x[k + q * 16 + 64]", "x[k + q * 32], x[k + q * 32 + 16]"),
+        ("x[k + h * 16], x[k + 8 + h * 16]", "x[k + h * 8], x[k + h * 8 + 16]"),
+    ],
+)
+def test_the_other_order_of_halves_of_an_operand_is_offered(wrong: str, right: str) -> None:
+    text = f"__device__ v2 f(const v1* x, int k, int q, int h) {{\n  return cat({wrong});\n}}\n"
+    made = [one.apply(text) for one in rewrites(spot_of(text, text.index("return")), "halved")]
+    assert text.replace(wrong, right) in made
+
+
 def test_all_that_a_twin_has_is_offered_at_once() -> None:
     text = """\
 __global__ void f(float* to, const float* x, const float* y, int i, int j, int q) {
