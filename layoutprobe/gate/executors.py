@@ -98,7 +98,8 @@ def _dask(address: str, workers: int) -> Iterator[Executor]:
             "cells on a cluster of Dask need its package distributed, which is not installed",
             hint="pip install 'layoutprobe[dask]'",
         ) from None
-    cluster = None if address else LocalCluster(workers, threads_per_worker=1, dashboard_address=None)
+    # The scheduler serves HTTP in any case: on a port that is free, as two may run beside each other.
+    cluster = None if address else LocalCluster(workers, threads_per_worker=1, dashboard_address=":0")
     try:
         client = Client(address or cluster, timeout=_REACH)
     except (OSError, ValueError) as error:
