@@ -72,8 +72,7 @@ def _quick(subject: Subject) -> CheckResult:
         return QUICK.skipped("the contract says nothing about values")
     wrong = [c for c in compared if c.wrong.any()]
     return QUICK.found(
-        Finding(WRONG_VALUES, f"{c.name} is wrong", Place(kernel=subject.kernel.name), "", "", "")
-        for c in wrong
+        Finding(WRONG_VALUES, f"{c.name} is wrong", Place(kernel=subject.kernel.name)) for c in wrong
     )
 
 

@@ -13,6 +13,7 @@ from layoutprobe.isa.inst import VGPR0, Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Program
+from layoutprobe.machine.registers import Array
 from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.who import Who, who_is
 
@@ -77,9 +78,7 @@ class IdleLaneRecorder(Recorder):
         return IdleLanes(tuple(self._found.values()))
 
 
-def _first(
-    c: Cohort, inst: Inst, which: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], matrix: str
-) -> IdleLane:
+def _first(c: Cohort, inst: Inst, which: Array, matrix: str) -> IdleLane:
     position, lane = (int(i) for i in np.argwhere(which)[0])
     who = who_is(c.machine, int(c.waves[position]), lane)
     return IdleLane(inst, who, int(c.exec[position].sum()), c.exec.shape[1], matrix)

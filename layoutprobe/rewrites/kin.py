@@ -105,9 +105,7 @@ def words(spot: Spot) -> Iterator[Rewrite]:
             signs = ("unsigned char", "signed char")
             yield from (replace(spot.replace(i, i + 1, text, "words"), rank=-_LIKELY) for text in signs)
         yield from _of_other_types(spot, i)
-        if (
-            tokens[i].text == "return" and spot.source.word(i + 1) == ";"
-        ):  # in a loop, or what a macro makes one of
+        if tokens[i].text == "return" and spot.source.word(i + 1) == ";":  # in what a macro makes a loop, too
             yield replace(spot.replace(i, i + 1, "continue", "words"), rank=-_LIKELY)
     if tokens[spot.within.start].text == "if":
         yield spot.replace(spot.within.start, spot.within.start + 1, "while", "words")

@@ -79,16 +79,15 @@ def _differences(spot: Spot, piece: Node, other: Node) -> Iterator[tuple[float, 
     for _, a, b, c, d in changes:
         both = zip(theirs[a:b], mine[c:d], strict=True) if b - a == d - c else ()  # not `a.n` for `m`
         names |= {x.text: y.text for x, y in both if _are_names(x, y)}
-    others, apart = 0, list[tuple[int, int, int, int]]()
+    apart = list[tuple[int, int, int, int]]()
     for _, a, b, c, d in changes:
         if b - a > d - c > 0 and all(map(_are_names, theirs[a:b], mine[c:d])):  # `re * scale` beside `im`
             more = spot.with_words(other.first + a + d - c, other.first + b, names)
             yield 0.0, spot.behind(piece.first + d - 1, f" {more}", "twin")
         text = spot.with_words(other.first + a, other.first + b, names)
         if text != spot.source.slice(piece.first + c, piece.first + d):
-            others += 1
             apart.append((a, b, c, d))
-            if others <= _MOST_CHANGES:
+            if len(apart) <= _MOST_CHANGES:
                 yield 0.0, _put(spot, piece.first + c, piece.first + d, text)
         elif d - c == 1 and not spot.source.defines(piece.first + c):
             yield 0.5, spot.replace(piece.first + c, piece.first + d, theirs[a].text, "twin")
