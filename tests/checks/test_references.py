@@ -196,13 +196,26 @@ def test_the_cause_comes_first_by_its_name_and_line(tmp_path: Path, name: str) -
         assert fault.at in lines[place.line - 1]
 
 
+def of_operands(found: KernelVerdict) -> str:
+    """What the checks that follow operands say of a kernel that a reference judges."""
+    (why,) = {one.reason for one in found.results if one.check in ("operand-provenance", "epilogue")}
+    return why
+
+
 @pytest.mark.parametrize("style", [CODES, GATE, WHOLE], ids=["codes", "gate", "whole"])
 def test_right_kernels_are_green(tmp_path: Path, style: Style) -> None:
     found = verdict(tmp_path, style)
     assert (found.error, found.findings, found.exit_code) == ("", (), 0)
     if style.python:
-        (why,) = {one.reason for one in found.results if one.check in ("operand-provenance", "epilogue")}
-        assert why == "outputs are right: operands are followed where one is wrong"
+        assert of_operands(found) == "no product is marked (`matrix` on A, B, D)"
+
+
+def test_operands_of_a_marked_product_are_followed_where_an_output_is_wrong(tmp_path: Path) -> None:
+    marks = (('"x", role', "A"), ('"up", role', "B"), ('"y", role', "D"))
+    keys = edited(GATE.keys, tuple((name, f'{name[:-6]}, matrix = "{of}", role') for name, of in marks))
+    found = verdict(tmp_path, Style(GATE.source, keys, GATE.python))
+    assert (found.error, found.findings, found.exit_code) == ("", (), 0)
+    assert of_operands(found) == "outputs are right: operands are followed where one is wrong"
 
 
 def test_a_reference_that_fails_of_altered_inputs_is_not_blamed(tmp_path: Path) -> None:
