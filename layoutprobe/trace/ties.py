@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any, cast
 
 import numpy as np
@@ -22,6 +23,8 @@ from layoutprobe.trace.subject import Subject, UndecidedError
 
 _UNIT = 2.0**-22
 """How far a step is off, at most: f32 rounds by 2^-24, and a division is several instructions."""
+_ROUNDED = 0
+"""In place of a sign."""
 _TIMES = 4
 """Ways of rounding that are tried, each with its opposite: what the one leaves at a tie, the other moves."""
 _SINGLE, _LITTLE = 1 / 500, 2.0
@@ -42,7 +45,7 @@ _EXACT = frozenset({np.add, np.subtract, np.multiply, np.matmul, np.square, np.d
 
 Values = NDArray[Any]
 _Way = tuple[int, int, float]
-"""A seed, a sign, and the unit of rounding."""
+"""A seed, a sign, and the unit of rounding; without a sign every step is rounded to f32, as a kernel does it."""
 
 
 class _Shaken(np.ndarray[Any, Any]):
@@ -82,6 +85,34 @@ class _Shaken(np.ndarray[Any, Any]):
         return _as_shaken(made + _shift(made, np.asarray(size), exact, self.way), self.way)
 
 
+class _ShakenSize(int):
+    """A size, of which quotients and roots are numbers whose arithmetic is off, as are arrays that meet it."""
+
+    way: _Way = (0, 0, 0.0)
+
+    def __truediv__(self, other: Any) -> Any:
+        return np.divide(_as_shaken(float(self), self.way), _as_plain_int(other))
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return np.divide(other, _as_shaken(float(self), self.way))
+
+    def __pow__(self, other: Any, modulo: Any = None) -> Any:
+        if isinstance(other, float):
+            return np.power(_as_shaken(float(self), self.way), other)
+        return pow(int(self), other, modulo)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: Any, *inputs: Any, **how: Any) -> Any:
+        met = (
+            _as_shaken(value, self.way) if isinstance(value, np.ndarray) else _as_plain_int(value)
+            for value in inputs
+        )
+        return getattr(ufunc, method)(*met, **how)
+
+
+def _as_plain_int(value: Any) -> Any:
+    return int(value) if isinstance(value, _ShakenSize) else value
+
+
 def settled(
     subject: Subject, inputs: Mapping[str, Values], compared: Iterable[Comparison]
 ) -> Iterator[Comparison]:
@@ -93,7 +124,7 @@ def settled(
         compared: its outputs.
     """
     for c in compared:
-        if not _may_be_tied(c):
+        if not may_be_tied(c):
             yield c
             continue
         key = (settled, c.spec)
@@ -102,7 +133,7 @@ def settled(
         yield _beside(c, [given[c.name] for given in subject.memo[key] if c.name in given])
 
 
-def _may_be_tied(c: Comparison) -> bool:
+def may_be_tied(c: Comparison) -> bool:
     """Something is wrong, and all that is wrong is the neighbour of what is right: else a tie explains nothing."""
     kind = element_type(c.dtype)
     if (kind.is_float and kind.bits > _NARROW) or not c.wrong.any():
@@ -192,14 +223,35 @@ def rounded_between(compared: Iterable[Comparison]) -> tuple[str, ...]:
 def _otherwise(subject: Subject, inputs: Mapping[str, Values], unit: float) -> Iterator[Mapping[str, Values]]:
     """What the reference gives where its arithmetic is rounded otherwise; nothing where it takes no such arrays."""
     assert subject.reference is not None
-    for seed in range(_TIMES):
-        for sign in (1, -1):
-            shaken = {name: _as_shaken(values.copy(), (seed, sign, unit)) for name, values in inputs.items()}
-            with np.errstate(all="ignore"):
-                try:
-                    yield cast(Mapping[str, Values], subject.reference(shaken, dict(subject.sizes)))
-                except UndecidedError:
-                    return
+    for seed, sign in [(0, _ROUNDED), *product(range(_TIMES), (1, -1))]:
+        way = seed, sign, unit
+        shaken = {name: _as_shaken(values.copy(), way) for name, values in inputs.items()}
+        sizes: list[dict[str, int]] = [
+            {name: _shaken_size(value, way) for name, value in subject.sizes.items()},
+            dict(subject.sizes),
+        ]
+        found = next(filter(None, (_called(subject, shaken, given) for given in sizes)), None)
+        if found is None:
+            return
+        yield found
+
+
+def _called(
+    subject: Subject, inputs: Mapping[str, Values], sizes: dict[str, int]
+) -> Mapping[str, Values] | None:
+    """What the reference gives; None where it fails."""
+    assert subject.reference is not None
+    with np.errstate(all="ignore"):
+        try:
+            return cast(Mapping[str, Values], subject.reference(inputs, sizes))
+        except UndecidedError:
+            return None
+
+
+def _shaken_size(value: int, way: _Way) -> _ShakenSize:
+    made = _ShakenSize(value)
+    made.way = way
+    return made
 
 
 def _as_shaken(values: Any, way: _Way) -> _Shaken:
@@ -238,7 +290,10 @@ def _off(
 
 
 def _shift(made: Values, size: Values, exact: NDArray[np.bool_], way: _Way) -> NDArray[np.float64]:
-    off = np.where(exact, 0.0, way[1] * way[2] * size * _noise(made, way[0]))
+    if way[1] == _ROUNDED:
+        off = made.astype(np.float32).astype(np.float64) - made
+    else:
+        off = np.where(exact, 0.0, way[1] * way[2] * size * _noise(made, way[0]))
     return np.asarray(np.where(np.isfinite(off), off, 0.0))
 
 

@@ -72,6 +72,54 @@ def test_another_rounding_is_wrong(tmp_path: Path, name: str) -> None:
         assert "with v_rndne_f32 in place of v_floor_f32" in found.findings[0].what
 
 
+RESIZED = Style(
+    HEAD
+    + """// Rows of another length, by lines between pixels: how far along one lies comes of the sizes alone.
+extern "C" __global__ void layer(const unsigned char* x, unsigned char* q, int I, int O) {
+  const float scale = (float)I / (float)O;
+  for (int o = threadIdx.x; o < O; o += 32) {
+    const float at = fmaxf((o + 0.5f) * scale - 0.5f, 0.0f);
+    const int a = min((int)at, I - 1), b = min(a + 1, I - 1);
+    const float one = x[blockIdx.x * I + a], other = x[blockIdx.x * I + b];
+    q[blockIdx.x * O + o] = (unsigned char)(one + (other - one) * (at - a) + 0.5f);
+  }
+}
+""",
+    """block = [32]
+grid = ["M"]
+sizes = [{ M = 64, I = 40, O = 35 }, { M = 9, I = 19, O = 8 }]
+contract = { kind = "reference", function = "reference.py:layer" }
+argument = [
+  { name = "x", role = "in", dtype = "u8", shape = ["M", "I"] },
+  { name = "q", role = "out", dtype = "u8", shape = ["M", "O"] },
+  { name = "I", role = "scalar", dtype = "i32", value = "I" },
+  { name = "O", role = "scalar", dtype = "i32", value = "O" },
+]""",
+    """
+import numpy as np
+def layer(inputs, sizes):
+    x, many = inputs["x"].astype(np.float64), sizes["I"]
+    at = np.maximum((np.arange(sizes["O"]) + 0.5) * (many / sizes["O"]) - 0.5, 0)
+    a = np.minimum(at.astype(int), many - 1)
+    part = at - a
+    return {"q": np.floor(x[:, a] * (1 - part) + x[:, np.minimum(a + 1, many - 1)] * part + 0.5)}
+""",
+)
+
+
+def test_a_tie_may_come_of_sizes_alone(tmp_path: Path) -> None:
+    """Pixel 3 of 35 lies half-way between two of 40, or a little beside that, by f32."""
+    found = verdict(tmp_path, RESIZED)
+    assert (found.error, found.findings, found.exit_code) == ("", (), 0), found
+    assert TOLD in found.reservations
+
+
+@pytest.mark.parametrize("edit", [(" + 0.5f);", ");"), ("(o + 0.5f)", "o"), ("(at - a)", "(at - a + 1e-2f)")])
+def test_a_wrong_place_is_no_tie(tmp_path: Path, edit: tuple[str, str]) -> None:
+    found = verdict(tmp_path, Style(edited(RESIZED.source, (edit,)), RESIZED.keys, RESIZED.python))
+    assert {one.rule.check for one in found.findings} == {"numerics"}
+
+
 def test_a_tolerance_of_one_output_goes_before_the_kernels(tmp_path: Path) -> None:
     source = edited(QUANTISED.source, (MUTANTS["rounded down"],))
     for own, wrong in (("absolute = 1", False), ("absolute = 0.5", True)):
