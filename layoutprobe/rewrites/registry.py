@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from layoutprobe.rewrites.accumulators import accumulators
+from layoutprobe.rewrites.across import across
 from layoutprobe.rewrites.additions import around, carried, factors, lacking, steps, terms_more, units
 from layoutprobe.rewrites.arguments import borrow, called_so, diagonal, swap
 from layoutprobe.rewrites.asked import asked, first_asked, past
@@ -111,7 +112,7 @@ from layoutprobe.rewrites.runs import gone_on
 from layoutprobe.rewrites.schemes import scheme
 from layoutprobe.rewrites.series import resets, series, siblings
 from layoutprobe.rewrites.spot import Rewrite, Spot
-from layoutprobe.rewrites.tables import tables
+from layoutprobe.rewrites.tables import inverse, tables
 from layoutprobe.rewrites.twins import grown, indices, made_elements, named, subscripts, twins
 from layoutprobe.source.declarations import attributes, declared_in, lambda_heads
 from layoutprobe.source.reach import types_of
@@ -181,6 +182,7 @@ KINDS: Mapping[str, Kind] = {
     "indices": Kind(indices, 3.2, 0.25),
     "omitted": Kind(omitted, 2.7, 0.2),
     "tables": Kind(tables, 3.3, 0.1),
+    "inverse": Kind(inverse, 2.0, 0.1),
     "masks": Kind(masks, 3.6, 0.12),
     "signs": Kind(signs, 3.0, 0.3),
     "clamps": Kind(clamps, 3.2, 0.15),
@@ -210,6 +212,7 @@ KINDS: Mapping[str, Kind] = {
     "counted": Kind(counted, 2.8, 0.1),
     "unsigned": Kind(unsigned, 3.0, 0.2),
     "shifted": Kind(shifted, 2.8, 0.1),
+    "across": Kind(across, 2.6, 0.1, most=8),
     "halved": Kind(halved, 2.8, 0.1, most=8),
     "of_rows": Kind(of_rows, 3.0, 0.1, most=12),
     "overwritten": Kind(overwritten, 2.8, 0.1),

@@ -24,6 +24,22 @@ def tables(spot: Spot) -> Iterator[Rewrite]:
         yield from _of_names(spot, table)
 
 
+def inverse(spot: Spot) -> Iterator[Rewrite]:
+    """`{0, 4, 1, 5, 2, 6, 3, 7}` for `{0, 2, 4, 6, 1, 3, 5, 7}`: where each number stands, for what stands there."""
+    start = spot.source.tokens[spot.within.start].start
+    for found in _NUMBERS.finditer(spot.source.slice(spot.within.start, spot.within.stop)):
+        numbers = [int(number) for number in found[1].split(",")]
+        if sorted(numbers) != [*range(len(numbers))]:
+            continue
+        places = [numbers.index(n) for n in range(len(numbers))]
+        if places != numbers:
+            first, last = start + found.start(1), start + found.end(1)
+            yield Rewrite(first, last, ", ".join(map(str, places)), "inverse")
+
+
+_NUMBERS = re.compile(r"\{\s*(\d+(?:\s*,\s*\d+){2,})\s*\}")
+
+
 def _of_sums(spot: Spot, known: Sequence[str]) -> Iterator[Rewrite]:
     for node in spot.tree.walk():
         if node.kind == "group" and spot.sorts(node) == {"integer"} and node.parts[0].kind == "sum":

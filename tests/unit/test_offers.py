@@ -977,6 +977,44 @@ def test_the_other_order_of_halves_of_an_operand_is_offered(wrong: str, right: s
     assert text.replace(wrong, right) in made
 
 
+@pytest.mark.parametrize(
+    ("step", "of_sum"),
+    [
+        ("most = fmaxf(most, __shfl_xor(most, 16, 32));", "sum += __shfl_xor(sum, 16, 32);"),
+        (
+            "for (int d = 8; d > 0; d /= 2) most = fmaxf(most, __shfl_down(most, d));",
+            "for (int d = 8; d > 0; d /= 2) sum += __shfl_down(sum, d);",
+        ),
+    ],
+)
+def test_a_step_between_lanes_that_another_sum_has_is_offered(step: str, of_sum: str) -> None:
+    text = f"""\
+__global__ void f(const float* x, float* y, int n) {{
+  float most = 0.f, sum = 0.f;
+  for (int i = threadIdx.x; i < n; i += 32) {{
+    most = fmaxf(most, x[i]);
+  }}
+  {step}
+  const float low = most - 1.f;
+  for (int i = threadIdx.x; i < n; i += 32) sum += x[i] - low;
+  {of_sum}
+  y[threadIdx.x] = sum;
+}}
+"""
+    mistaken = text.replace(f"  {step}\n", "")
+    spot = spot_of(mistaken, mistaken.index("const float low"))
+    assert text in [one.apply(mistaken) for one in rewrites(spot, "across")]
+    assert not [*rewrites(spot_of(text, text.index("const float low")), "across")], "it has the step"
+
+
+def test_the_inverse_of_a_table_is_offered() -> None:
+    text = "__device__ int f(int e) {\n  constexpr int at[5] = {0, 2, 4, 1, 3};\n  return at[e];\n}\n"
+    made = [one.apply(text) for one in rewrites(spot_of(text, text.index("constexpr")), "inverse")]
+    assert made == [text.replace("0, 2, 4, 1, 3", "0, 3, 1, 4, 2")]
+    other = text.replace("0, 2, 4, 1, 3", "0, 2, 4, 1, 4")  # no permutation
+    assert not [*rewrites(spot_of(other, other.index("constexpr")), "inverse")]
+
+
 def test_all_that_a_twin_has_is_offered_at_once() -> None:
     text = """\
 __global__ void f(float* to, const float* x, const float* y, int i, int j, int q) {
