@@ -41,7 +41,7 @@ NEVER_DEFINED = Rule(
 
 NOT_BORNE = Rule(
     "numerics/not-borne",
-    "an output is far off on inputs that the kernel bears, as the manifest says or a hunt asks",
+    "an output is far off on inputs that every kernel meets, or that this one bears by its manifest",
     "On usual numbers it is right. Sums overflow, a largest value begins at a number that some input lies below, "
     "a row of zeros is divided by, the smallest numbers are taken for zero, or what is not finite spoils others.",
     "compute in a wider type, subtract the largest value first, or guard the division; `bears = []` in the manifest "

@@ -383,7 +383,7 @@ _KINDS = {
 
 def _title(spec: RunSpec) -> str:
     factors = beside_usual(spec)
-    kind = _KINDS.get(spec.inputs) or f"inputs of which {told(spec.inputs)}"
+    kind = _KINDS.get(spec.inputs) or f"inputs where {told(spec.inputs)}"
     return kind + (f" with {factors}" if factors else "")
 
 

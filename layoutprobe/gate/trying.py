@@ -98,9 +98,11 @@ class AtSize:
 
     @cached_property
     def compared(self) -> list[Comparison]:
-        """Every output of every run, of those on inputs that the manifest says it bears, too; the runs that are wrong
-        come first."""
+        """Every output of every run, also on inputs that it bears where the manifest names them or usual ones show
+        nothing; the runs that are wrong come first."""
         usual = compared_in(self.subject)
+        if self.subject.case.bears is None and any(one.wrong.any() for one in usual):
+            return sorted(usual, key=lambda c: not c.wrong.any())
         bears = [one for one in borne(self.subject, usual) if isinstance(one, Comparison)]
         return sorted([*usual, *bears], key=lambda c: not c.wrong.any())
 

@@ -1,7 +1,8 @@
 """Inputs that are not usual, and that some day come: a kind of inputs each.
 
-What a kernel has to bear is not said by its contract, so what happens to these is no finding; the headline tells it.
-It is one where the manifest says that the kernel bears them (`bears`), and where somebody hunts for trouble.
+What a kernel has to bear is not said by its contract, so what happens to most of these is no finding; the headline
+tells it. It is one where the manifest says that the kernel bears them (`bears`), where somebody hunts for trouble,
+and of inputs that every kernel meets, as small numbers, where the manifest has no `bears`.
 """
 
 from __future__ import annotations
@@ -71,6 +72,7 @@ class Unusual(Struct, frozen=True):
             that the kernel bears such inputs, and where the output is of integers that the reference says.
         share: of the elements of an output at least so many are others, or nothing is said.
         exact: integers of outputs have to be the same, and not only nearly so.
+        common: every kernel meets them: what is far off there is a finding, unless the manifest has `bears`.
         numbered: numbers that the input has follow its name, as in "edges x 5.75 -2.5"; `fill` is made of them.
     """
 
@@ -87,6 +89,7 @@ class Unusual(Struct, frozen=True):
     foreign: bool = False
     share: float = 0.0
     exact: bool = False
+    common: bool = False
     numbered: bool = False
 
     @property
@@ -329,8 +332,10 @@ UNUSUAL = {
     "offset": Unusual(
         f"{{name}} is about {_MEAN}, give or take 1", _shifted(_MEAN, 1), _is_precise, linear=True
     ),
-    "small": Unusual("{name} is about 0.001", _times(_NEAR_EPSILON, _NEAR_EPSILON), _is_wide, linear=True),
-    "faint": Unusual("all inputs are about 0.001", _faint, scaled=True, linear=True),
+    "small": Unusual(
+        "{name} is about 0.001", _times(_NEAR_EPSILON, _NEAR_EPSILON), _is_wide, linear=True, common=True
+    ),
+    "faint": Unusual("all inputs are about 0.001", _faint, scaled=True, linear=True, common=True),
     "sunk": Unusual(f"all inputs are about -{_SHIFT}", _sunk, scaled=True, linear=True),
     "subnormal": Unusual("{name} is subnormal", _subnormal, _is_small),
     "blank": Unusual("rows of the inputs are zero", _blank),
@@ -367,7 +372,7 @@ UNUSUAL = {
     "any": Unusual("{name} is any whole number", _bounded(_ANY), _is_whole, exact=True),
     "repeated": Unusual("all of {name} is one of its numbers", _same, _is_listed, given=True, exact=True),
     "shuffled": Unusual(
-        "{name} has its numbers in another order", _shuffled, _is_code, given=True, exact=True
+        "{name} has its numbers in another order", _shuffled, _is_code, given=True, exact=True, common=True
     ),
     "flags": Unusual(
         "{name} has other numbers than 1 for what is true", _as_flags, _is_code, given=True, exact=True

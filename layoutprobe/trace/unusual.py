@@ -1,6 +1,7 @@
 """Outputs that are not what the contract says of inputs that are not usual: see `manifest.unusual`.
 
-It is no finding, and the headline says it, unless the manifest names these inputs among those that the kernel bears.
+It is no finding, and the headline says it, unless the manifest names these inputs among those that the kernel bears,
+or every kernel meets them (`Unusual.common`).
 Only what is far off counts: rounding of large numbers is nobody's fault.
 """
 
@@ -43,13 +44,13 @@ _SHRUNK = 2.0**-8
 
 def far_off(subject: Subject, compared: Iterable[Comparison]) -> tuple[str, ...]:
     """Outputs that are far from what the reference gives of unusual inputs, each in a few words; none where the
-    manifest says which of them come.
+    manifest says which of them come. Of those that every kernel meets `borne` tells.
 
     Args:
         subject: the kernel at one size.
         compared: its outputs in runs on usual inputs.
     """
-    asked = _kinds_asked(subject)
+    asked = [kind for kind in _kinds_asked(subject) if not _of(kind).common]
     usual = _usual(compared) if asked else []
     found: list[str] = []
     for kind in asked:
@@ -194,21 +195,29 @@ def idle_c(subject: Subject) -> tuple[str, ...]:
 def borne(
     subject: Subject, compared: Iterable[Comparison]
 ) -> Iterator[Comparison | tuple[str, ExecutionError]]:
-    """The outputs on the inputs that the kernel bears, as the manifest says; (kind, fault) where it stops.
+    """The outputs on the inputs that the kernel bears; (kind, fault) where the manifest names them, and it stops.
 
     Args:
         subject: the kernel at one size.
         compared: its outputs in runs on usual inputs.
     """
-    usual = _usual(compared)
-    for kind in subject.case.bears or ():
+    kinds = kinds_borne(subject)
+    usual = _usual(compared) if kinds else []
+    for kind in kinds:
         recorded = subject.run(RunSpec(kind), partial=True)
-        for fault in (*recorded.astray, *([recorded.fault] if recorded.fault else [])):
-            yield kind, fault
-            break
-        else:
+        faults = [*recorded.astray, *([recorded.fault] if recorded.fault else [])]
+        if not faults:
             beside = _beside(subject, recorded, usual)
             yield from (c for c in beside if c.wrong.mean() >= _of(kind).share)
+        elif subject.case.bears is not None:
+            yield kind, faults[0]
+
+
+def kinds_borne(subject: Subject) -> Sequence[str]:
+    """Kinds of inputs that the kernel bears: those that the manifest names, or else those that every kernel meets."""
+    if subject.case.bears is not None:
+        return subject.case.bears
+    return [kind for kind in _kinds_asked(subject) if _of(kind).common]
 
 
 def told(kind: str) -> str:

@@ -427,11 +427,6 @@ CASES = {
         ),
         "y is far off where x is about -30000, or where x is about 8192, give or take 1",
     ),
-    "an epsilon outside of the root": (
-        LAYER_NORM,
-        (("rsqrtf(square / N + 1e-5f)", "1 / (sqrtf(square / N) + 1e-5f)"),),
-        "y is far off where x is about 0.001, or where x is tiny",
-    ),
     "ties away from zero": (
         NORMED,
         (("(int)rintf(", "(int)roundf("),),
@@ -445,11 +440,6 @@ CASES = {
     "decoded": (DECODED, (), None),
     "no subnormals": (DECODED, ((" : ldexpf(rest, -9)", " : 0"),), "y is far off where x is subnormal"),
     "a sum that is normed": (ADDED, (), None),
-    "a sum, and its epsilon outside of the root": (
-        ADDED,
-        (("rsqrtf(squares / N + 1e-5f)", "1 / (sqrtf(squares / N) + 1e-5f)"),),
-        "y is far off where all inputs are about 0.001",
-    ),
     "signs": (SIGNS, (), None),
     "a zero that is less than zero": (
         SIGNS,
@@ -613,6 +603,37 @@ def test_what_is_not_borne_is_a_reservation(tmp_path: Path, name: str) -> None:
     assert "; ".join(told) == (says or "")
 
 
+OUTSIDE = "an epsilon outside of the root"
+MET = {
+    OUTSIDE: (
+        LAYER_NORM,
+        (("rsqrtf(square / N + 1e-5f)", "1 / (sqrtf(square / N) + 1e-5f)"),),
+        "x is about 0.001",
+    ),
+    "a sum, and its epsilon outside of the root": (
+        ADDED,
+        (("rsqrtf(squares / N + 1e-5f)", "1 / (sqrtf(squares / N) + 1e-5f)"),),
+        "all inputs are about 0.001",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MET)
+def test_what_every_kernel_meets_is_a_finding(tmp_path: Path, name: str) -> None:
+    style, edits, says = MET[name]
+    found = verdict(tmp_path, Style(edited(style.source, edits), style.keys, style.python))
+    (one,) = found.findings
+    assert one.rule.id == "numerics/not-borne"
+    assert one.what.startswith(f"y is wrong on inputs where {says}")
+
+
+def test_a_manifest_may_say_that_none_of_it_comes(tmp_path: Path) -> None:
+    style, edits, _ = MET[OUTSIDE]
+    keys = style.keys + "\nbears = []\n"
+    found = verdict(tmp_path, Style(edited(style.source, edits), keys, style.python))
+    assert (found.error, found.findings, found.exit_code) == ("", (), 0)
+
+
 @pytest.mark.parametrize(
     ("fault", "says"),
     [
@@ -638,7 +659,7 @@ def test_two_sizes_beside_those_of_the_manifest(tmp_path: Path, fault: int, says
 
 @pytest.mark.parametrize(
     ("fault", "depths", "told"),
-    [(0, (8, 24), ()), (11, (8, 24), ("others go wrong",)), (12, (9, 45), ("K=18",))],
+    [(0, (8, 24), ()), (11, (8, 24), ("others go wrong",)), (12, (9, 45), ("K=18 goes wrong",))],
 )
 def test_sizes_that_no_listed_one_is_like(
     tmp_path: Path, fault: int, depths: tuple[int, int], told: tuple[str, ...]
@@ -651,7 +672,7 @@ def test_sizes_that_no_listed_one_is_like(
     path = tmp_path / "layoutprobe.toml"
     path.write_text(EDGES % (fault, f"sizes = [{sizes}]"))
     (found,) = check(path, checks=["numerics", "memory", "races"]).verdicts
-    assert found.exit_code == 0
+    assert found.exit_code == (fault == 12)  # K = 18 lies between the listed ones
     assert len(found.reservations) == len(told), found.reservations
     assert all(words in one for words, one in zip(told, found.reservations, strict=True)), found.reservations
 
@@ -682,7 +703,8 @@ def test_each_extent_is_tried_alone_at_its_ends(
         tmp_path, Style(source, keys, 'def layer(inputs, sizes):\n    return {"y": 2 * inputs["x"]}\n')
     )
     beyond = [one for one in found.reservations if "not listed" in one]
-    assert (found.findings, len(beyond)) == ((), len(told)), found
+    largest = told == ["N=64"]  # by what the manifest says
+    assert (found.exit_code, len(beyond)) == (largest, len(told)), found
     assert all(size in one for size, one in zip(told, beyond, strict=True))
 
 
