@@ -2,7 +2,8 @@
 that are unlike all of them, one that has not the divisor which all of the manifest have, and those at which loops go
 round as often as at no other. And a larger block, where the kernel asks how large it is.
 
-Nobody says that the kernel must bear them, so what goes wrong there is no finding; the headline tells it.
+Of most nobody says that the kernel must bear them, so what goes wrong there is no finding; the headline tells it. One
+that the manifest means without listing it is told apart (`gate.meant`).
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from msgspec.structs import replace
 from layoutprobe.errors import ProbeError
 from layoutprobe.gate.between import between
 from layoutprobe.gate.blocks import other_block
+from layoutprobe.gate.meant import Meant
 from layoutprobe.gate.passes import Passes, Sought, launched, tested
 from layoutprobe.gate.sweep import QUICK, swept
 from layoutprobe.gate.tally import Outcome, Tally
-from layoutprobe.manifest.model import Sizes, size_title
+from layoutprobe.manifest.model import Gemm, Sizes, size_title
 from layoutprobe.manifest.reservations import is_ruled_out, steps_of
 from layoutprobe.report.coverage import AGAIN, CLASSES, CodeCoverage, Loop
 from layoutprobe.report.gate import Unlisted
@@ -60,12 +62,14 @@ class Glance(Struct, frozen=True):
         covered: what of the code ran, where loops and values that are selected count at these sizes, too; code does
             not, as checks of races and waits have not looked at it. None where nothing ran.
         wrong: what goes wrong.
+        meant: a size that goes wrong, and that the manifest means; None where there is none.
         uneven: whether all holds at a size that has not the divisor which all of the manifest have in common; None
             where none was tried.
     """
 
     covered: CodeCoverage | None
     wrong: tuple[Unlisted, ...] = ()
+    meant: Sizes | None = None
     uneven: bool | None = None
 
 
@@ -87,6 +91,7 @@ class _Glance:
         self.steps = {
             name: max(gcd(*values), self.case.multiple.get(name, 1)) for name, values in self.listed.items()
         }
+        self.largest: list[dict[str, int]] = []  # of which the manifest says that nothing larger comes
         self.known = sum(_volume(sizes) for sizes in tally.case.sizes)
         self.outcomes = [one for one in tally.outcomes if one.coverage is not None]
         self.tried = [dict(sizes) for sizes in tally.case.sizes]
@@ -109,7 +114,7 @@ class _Glance:
         _, covered = self.covered
         if covered is None:
             return Glance(None)
-        uneven = None
+        uneven, meant = None, None
         if self.possible:
             for sizes in self._edges():
                 self._try(sizes)
@@ -122,6 +127,7 @@ class _Glance:
                 self._try(sizes)
             uneven = self._bears(self._uneven())
             self._sweep(uneven)
+            meant = self._meant_one(uneven)
             for _ in range(_MORE):
                 if (wanted := next(self._wanted(), None)) is None:
                     break
@@ -129,13 +135,14 @@ class _Glance:
             self._look_further()
             self._another_block()
         seen = self._seen()
-        return Glance(replace(covered, loops=seen.loops, untried=seen.untried), tuple(self.says), uneven)
+        return Glance(
+            replace(covered, loops=seen.loops, untried=seen.untried), tuple(self.says), meant, uneven
+        )
 
     def _sweep(self, uneven: bool | None) -> None:
         """Many small sizes, each by a single run, until one goes wrong. An extent that nobody asks to be a multiple
         of anything is none, unless such a size went wrong."""
-        kept = {} if uneven else steps_of(self.case)
-        steps = {name: kept.get(name, self.case.multiple.get(name, 1)) for name in self.listed}
+        steps = self._steps_asked({} if uneven else steps_of(self.case))
         room, left = max(map(_volume, self.case.sizes)), max(self.known // 2, _LITTLE)
         drawn = (sizes for sizes in islice(swept(self.listed, steps), _DRAWN) if _volume(sizes) <= room)
         asked = (sizes for sizes in drawn if not is_ruled_out(self.case, sizes))
@@ -144,6 +151,35 @@ class _Glance:
             if self.wrong or left < 0:
                 return
             self._try(sizes, by=self.light)
+
+    def _steps_asked(self, besides: Mapping[str, int]) -> dict[str, int]:
+        """Of what extents have to be multiples: what the manifest says, or what is said besides."""
+        return {name: besides.get(name, self.case.multiple.get(name, 1)) for name in self.listed}
+
+    def _meant_one(self, uneven: bool | None) -> Sizes | None:
+        """Where something goes wrong: a size at which it does so, too, and that the manifest means. The divisor that
+        all listed extents have is not needed where a size without it holds."""
+        steps = self._steps_asked({}) if uneven else self.steps
+        apart = frozenset("MNK" if isinstance(self.case.contract, Gemm) else "")
+        found = self._first_meant(Meant(self.case.sizes, steps, apart, partial(is_ruled_out, self.case)))
+        if found is not None:
+            told = f"{size_title(found.sizes)} goes wrong: it is not listed, but like sizes that are"
+            self.says = [Unlisted(told, min(found.broken(self.case)))]
+        return found.sizes if found is not None else None
+
+    def _first_meant(self, meant: Meant) -> Outcome | None:
+        for outcome in self.wrong:
+            if meant(outcome.sizes) or dict(outcome.sizes) in self.largest:
+                return outcome if self.light.at(outcome.sizes).broken(self.case) else None
+        left = max(self.known // 2, _LITTLE)
+        for sizes in islice(meant.alone() if self.wrong else (), _DRAWN):
+            left -= _volume(sizes)
+            if left < 0:
+                return None
+            self._try(sizes, by=self.light)
+            if dict(self.wrong[-1].sizes) == sizes:
+                return self.wrong[-1]
+        return None
 
     def _another_block(self) -> None:
         """Half as many waves again, at the largest size that costs little, where the kernel asks how many it has."""
@@ -182,7 +218,8 @@ class _Glance:
                 continue
             yield {**small, name: self.steps[name]}
             if (most := self._most(small, name)) is not None:
-                yield {**small, name: most}
+                self.largest.append({**small, name: most})
+                yield self.largest[-1]
 
     def _most(self, small: Sizes, name: str) -> int | None:
         """The largest value of an extent, where the manifest states one that none of its sizes has."""

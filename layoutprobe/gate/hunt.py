@@ -53,8 +53,14 @@ def go_on(tally: Tally, seconds: float) -> Hunt:
 
 def with_hunted(case: KernelCase, hunt: Hunt) -> KernelCase:
     """The kernel with what a hunt proposes."""
-    sizes = (*case.sizes, *(size for size in hunt.sizes if dict(size) not in map(dict, case.sizes)))
-    return Trial(case.sizes[0], hunt.bears, hunt.seed).of(replace(case, sizes=sizes))
+    return Trial(case.sizes[0], hunt.bears, hunt.seed).of(with_sizes(case, hunt.sizes))
+
+
+def with_sizes(case: KernelCase, more: Sequence[Sizes]) -> KernelCase:
+    """The kernel with sizes more, behind those that it has."""
+    return replace(
+        case, sizes=(*case.sizes, *(size for size in more if dict(size) not in map(dict, case.sizes)))
+    )
 
 
 class Trial(Struct, frozen=True):

@@ -82,6 +82,8 @@ def check_kernel(
             done.hunted = go_on(tally, hunt)
         elif beside:
             done.glanced = glance(tally)
+            if done.glanced.meant is not None:
+                tally.keep(tally.at(done.glanced.meant))
     except ProbeError as problem:
         done.error = str(problem)
     except MemoryError:
@@ -104,11 +106,17 @@ class _Done(Struct):
     glanced: Glance = field(default_factory=lambda: Glance(None))
     error: str = ""
 
+    @property
+    def more(self) -> tuple[Sizes, ...]:
+        """Sizes that count, and that the manifest does not list."""
+        meant = self.glanced.meant
+        return self.hunted.sizes if self.hunted else (meant,) if meant is not None else ()
+
     def verdict(
         self, case: KernelCase, target: str, *, start: float, explained: Explained | None = None
     ) -> KernelVerdict:
         """What it comes to; `explained` as in `Tally.results`, `start`: when the work began."""
-        tally, built, hunted = self.tally, self.built, self.hunted
+        tally, built = self.tally, self.built
         covered = self.glanced.covered or (tally.covered() if tally else None)
         results = tally.results(explained) if tally else ()
         return KernelVerdict(
@@ -116,14 +124,14 @@ class _Done(Struct):
             symbol=built.kernel.name if built else case.symbol,
             target=built.code.target if built else target,
             source=str(case.file),
-            sizes=tuple(dict.fromkeys(map(size_title, (*case.sizes, *(hunted.sizes if hunted else ()))))),
+            sizes=tuple(dict.fromkeys(map(size_title, (*case.sizes, *self.more)))),
             results=results,
             evidence=(self.backend.evidence,) if self.backend and tally and tally.ran else (),
             toolchain=dict(built.toolchain) if built else {},
             reservations=self._reservations(case, covered, results),
             coverage=covered,
             excerpts=excerpts(case, [finding for result in results for finding in result.findings]),
-            hunt=hunted,
+            hunt=self.hunted,
             unlisted=self.glanced.wrong,
             pictures=tally.pictures if tally else Pictures(),
             seconds=time.monotonic() - start,
@@ -160,12 +168,12 @@ def _explained(
 ) -> KernelVerdict:
     """What it comes to, where there are findings: with what is behind them, and with a fix where one is asked for."""
     from layoutprobe.gate.explaining import Explainer  # a kernel that holds needs none of what these import
-    from layoutprobe.gate.hunt import with_hunted
+    from layoutprobe.gate.hunt import with_hunted, with_sizes
     from layoutprobe.gate.mending import Judge, Mender
 
     assert done.tally is not None
     assert done.built is not None
-    everywhere = with_hunted(case, done.hunted) if done.hunted else case
+    everywhere = with_hunted(case, done.hunted) if done.hunted else with_sizes(case, done.more)
     judge = Judge(done.tally.checks, done.tally.reference, again)
     with Mender(everywhere, target, done.built.toolchain, judge) as mender:
         explainer = Explainer(mender, edits)

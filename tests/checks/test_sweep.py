@@ -11,7 +11,9 @@ from layoutprobe.checks.memory import CHECK as MEMORY
 from layoutprobe.checks.numerics import CHECK as NUMERICS
 from layoutprobe.gate.session import check_kernel
 from layoutprobe.gate.sweep import swept
+from layoutprobe.manifest.model import size_title
 from layoutprobe.manifest.read import read_manifest
+from layoutprobe.report.gate import KernelVerdict
 
 SOURCE = """\
 extern "C" __attribute__((global)) void causal(const int* x, int* y, int before, int queries) {
@@ -26,7 +28,9 @@ extern "C" __attribute__((global)) void causal(const int* x, int* y, int before,
 """
 
 
-def told(folder: Path, more: int, later: str = "", where: str = "before >= 0") -> list[str]:
+def checked(
+    folder: Path, more: int, later: str = "", where: str = "before >= 0", before: int = 30
+) -> KernelVerdict:
     (folder / "k.hip").write_text(SOURCE.replace("MORE", str(more)).replace("LATER", later), "utf-8")
     (folder / "ref.py").write_text(
         "import numpy as np\n"
@@ -41,7 +45,7 @@ name = "causal"
 source = "k.hip"
 grid = "(queries + 15) / 16"
 block = 16
-sizes = [{{ before = 30, queries = 16 }}, {{ before = 0, queries = 21 }}, {{ before = 60, queries = 40 }}]
+sizes = [{{ before = {before}, queries = 16 }}, {{ before = 0, queries = 21 }}, {{ before = 60, queries = 40 }}]
 where = ["{where}"]
 contract = {{ kind = "reference", function = "ref.py:f" }}
 argument = [
@@ -54,7 +58,12 @@ argument = [
         "utf-8",
     )
     (case,) = read_manifest(folder / "layoutprobe.toml").kernels
-    verdict = check_kernel(case, case.arches[0], [NUMERICS, MEMORY], allow_reference=True)
+    return check_kernel(case, case.arches[0], [NUMERICS, MEMORY], allow_reference=True)
+
+
+def told(folder: Path, more: int, where: str = "before >= 0") -> list[str]:
+    """What is said of sizes that are not meant."""
+    verdict = checked(folder, more, where=where)
     assert not verdict.findings
     return [one for one in verdict.reservations if "not listed" in one]
 
@@ -67,9 +76,26 @@ def test_remainders_of_two_extents_together(tmp_path: Path) -> None:
     assert one.endswith(", which is not listed: numerics/wrong-values")
 
 
+def test_what_goes_wrong_between_listed_sizes_is_a_finding(tmp_path: Path) -> None:
+    """31, 0 and 60 keys have no divisor in common, so that every number between is meant."""
+    assert checked(tmp_path, 1, before=31).exit_code == 0
+    verdict = checked(tmp_path, 0, before=31)
+    (one,) = verdict.findings
+    (at,) = one.sizes
+    size = dict(at)
+    assert one.rule.id.startswith("numerics/")
+    assert (size["before"] + 15) % 32 == 0 or (size["before"] + 31) % 32 == 0
+    assert (verdict.exit_code, verdict.sizes[-1]) == (1, size_title(size))
+    says = f"{size_title(size)} goes wrong: it is not listed, but like sizes that are"
+    assert says in verdict.reservations
+
+
 def test_what_is_loaded_from_elsewhere(tmp_path: Path) -> None:
-    (one,) = told(tmp_path, 1, "+ ((before + queries) % 32 == 17 ? 100000 : 0)")
-    assert "which is not listed: memory/" in one
+    verdict = checked(tmp_path, 1, "+ ((before + queries) % 32 == 17 ? 100000 : 0)")
+    (one,) = verdict.findings
+    ((at,),) = [one.sizes]
+    assert one.rule.id == "memory/load-out-of-bounds"
+    assert sum(dict(at).values()) % 32 == 17
 
 
 def test_sizes_that_nobody_launches_are_not_tried(tmp_path: Path) -> None:
