@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from msgspec import Struct
@@ -62,7 +62,8 @@ class Unusual(Struct, frozen=True):
         fill: (normal numbers, their buffer, whether they are of that input) -> values.
         takes: whether an input can be so; None where they are about all inputs together.
         whole: they tell something of outputs that are integers alone.
-        hunted: they are tried where somebody hunts for trouble, or the manifest says that the kernel bears them.
+        met: by all kernels: what is far off there is a finding unless the manifest has `bears`; by some, where it is a
+            reservation; in hunts, or where the manifest says that the kernel bears them.
         scaled: all inputs are scaled together, where there are several: outputs that become as small tell nothing.
         often: what overflows needs many elements: they are tried at the largest size, too.
         beside: an input is tried only where some other one has fewer bits: values of both may be kept in these.
@@ -72,7 +73,6 @@ class Unusual(Struct, frozen=True):
             that the kernel bears such inputs, and where the output is of integers that the reference says.
         share: of the elements of an output at least so many are others, or nothing is said.
         exact: integers of outputs have to be the same, and not only nearly so.
-        common: every kernel meets them: what is far off there is a finding, unless the manifest has `bears`.
         numbered: numbers that the input has follow its name, as in "edges x 5.75 -2.5"; `fill` is made of them.
     """
 
@@ -80,7 +80,7 @@ class Unusual(Struct, frozen=True):
     fill: Callable[[Values, BoundBuffer, bool], Values]
     takes: Callable[[BoundBuffer], bool] | None = None
     whole: bool = False
-    hunted: bool = False
+    met: Literal["by all", "by some", "in hunts"] = "by some"
     scaled: bool = False
     beside: bool = False
     often: bool = False
@@ -89,7 +89,6 @@ class Unusual(Struct, frozen=True):
     foreign: bool = False
     share: float = 0.0
     exact: bool = False
-    common: bool = False
     numbered: bool = False
 
     @property
@@ -333,9 +332,9 @@ UNUSUAL = {
         f"{{name}} is about {_MEAN}, give or take 1", _shifted(_MEAN, 1), _is_precise, linear=True
     ),
     "small": Unusual(
-        "{name} is about 0.001", _times(_NEAR_EPSILON, _NEAR_EPSILON), _is_wide, linear=True, common=True
+        "{name} is about 0.001", _times(_NEAR_EPSILON, _NEAR_EPSILON), _is_wide, linear=True, met="by all"
     ),
-    "faint": Unusual("all inputs are about 0.001", _faint, scaled=True, linear=True, common=True),
+    "faint": Unusual("all inputs are about 0.001", _faint, scaled=True, linear=True, met="by all"),
     "sunk": Unusual(f"all inputs are about -{_SHIFT}", _sunk, scaled=True, linear=True),
     "subnormal": Unusual("{name} is subnormal", _subnormal, _is_small),
     "blank": Unusual("rows of the inputs are zero", _blank),
@@ -372,14 +371,14 @@ UNUSUAL = {
     "any": Unusual("{name} is any whole number", _bounded(_ANY), _is_whole, exact=True),
     "repeated": Unusual("all of {name} is one of its numbers", _same, _is_listed, given=True, exact=True),
     "shuffled": Unusual(
-        "{name} has its numbers in another order", _shuffled, _is_code, given=True, exact=True, common=True
+        "{name} has its numbers in another order", _shuffled, _is_code, given=True, exact=True, met="by all"
     ),
     "flags": Unusual(
         "{name} has other numbers than 1 for what is true", _as_flags, _is_code, given=True, exact=True
     ),
     "none": Unusual("all of {name} is 0", _none, _is_whole, given=True, exact=True),
     "edges": Unusual("{name} is exactly", _at(()), _is_float, exact=True, numbered=True),
-    "saturated": Unusual("{name} is as large as its type holds", _saturated, _saturates, hunted=True),
+    "saturated": Unusual("{name} is as large as its type holds", _saturated, _saturates, met="in hunts"),
 }
 """Kinds of inputs by the word that they begin with; the name of an input follows."""
 
@@ -398,7 +397,7 @@ def kinds_for(
     free = [b for b in inputs if b.argument.values is None]
     given = [b for b in inputs if b.argument.values is not None]
     for word, unusual in UNUSUAL.items():
-        if (unusual.hunted and not hunted) or (unusual.numbered and not at):
+        if (unusual.met == "in hunts" and not hunted) or (unusual.numbered and not at):
             continue
         if unusual.scaled and sum(map(_is_wide, free)) <= 1:
             continue

@@ -1,7 +1,7 @@
 """Outputs that are not what the contract says of inputs that are not usual: see `manifest.unusual`.
 
 It is no finding, and the headline says it, unless the manifest names these inputs among those that the kernel bears,
-or every kernel meets them (`Unusual.common`).
+or every kernel meets them (`Unusual.met`).
 Only what is far off counts: rounding of large numbers is nobody's fault.
 """
 
@@ -50,7 +50,7 @@ def far_off(subject: Subject, compared: Iterable[Comparison]) -> tuple[str, ...]
         subject: the kernel at one size.
         compared: its outputs in runs on usual inputs.
     """
-    asked = [kind for kind in _kinds_asked(subject) if not _of(kind).common]
+    asked = [kind for kind in _kinds_asked(subject) if _of(kind).met != "by all"]
     usual = _usual(compared) if asked else []
     found: list[str] = []
     for kind in asked:
@@ -217,7 +217,7 @@ def kinds_borne(subject: Subject) -> Sequence[str]:
     """Kinds of inputs that the kernel bears: those that the manifest names, or else those that every kernel meets."""
     if subject.case.bears is not None:
         return subject.case.bears
-    return [kind for kind in _kinds_asked(subject) if _of(kind).common]
+    return [kind for kind in _kinds_asked(subject) if _of(kind).met == "by all"]
 
 
 def told(kind: str) -> str:
