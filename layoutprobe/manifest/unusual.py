@@ -62,7 +62,7 @@ class Unusual(Struct, frozen=True):
         fill: (normal numbers, their buffer, whether they are of that input) -> values.
         takes: whether an input can be so; None where they are about all inputs together.
         whole: they tell something of outputs that are integers alone.
-        met: by all kernels: what is far off there is a finding unless the manifest has `bears`; by some, where it is a
+        met: by all kernels, where it is a finding unless the manifest has `bears`; by some, where it is a
             reservation; in hunts, or where the manifest says that the kernel bears them.
         scaled: all inputs are scaled together, where there are several: outputs that become as small tell nothing.
         often: what overflows needs many elements: they are tried at the largest size, too.

@@ -101,23 +101,6 @@ def flagged(spot: Spot) -> Iterator[Rewrite]:
 _FLAG, _MOST_FLAGS = re.compile(r"\bbool\s+(\w+)\s*[=;,]"), 4
 
 
-def populations(spot: Spot) -> Iterator[Rewrite]:
-    """`n += __popc(peers);` for `n += 1;`: one lane counts for all that have the same."""
-    assigned = spot.assignment(spot.tree)
-    if assigned is None or assigned[0] != "+=" or spot.text(assigned[2]) not in ("1", "1u"):
-        return
-    for name in list(dict.fromkeys(_OF_LANES.findall(spot.body)))[:_MOST_FLAGS]:
-        for call in dict.fromkeys((*_COUNTS.findall(spot.source.text), "__popc", "__popcll")):
-            if name in spot.names:
-                yield spot.replace(assigned[2].first, assigned[2].last, f"{call}({name})", "populations")
-
-
-_OF_LANES = re.compile(
-    r"\b(?:unsigned|uint32_t|uint64_t|unsigned int|unsigned long long|auto)\s+(\w+)\s*[=;,]"
-)
-_COUNTS = re.compile(r"\b(__popc(?:ll)?|__builtin_popcount(?:ll)?)\(")
-
-
 def given_back(spot: Spot) -> Iterator[Rewrite]:
     """`return __shfl(v, 0);` for `return v;` behind exchanges between lanes: one lane has the whole."""
     tokens, here = spot.source.tokens, spot.within

@@ -17,6 +17,7 @@ from layoutprobe.rewrites.across import across
 from layoutprobe.rewrites.additions import around, carried, factors, lacking, steps, terms_more, units
 from layoutprobe.rewrites.arguments import borrow, called_so, diagonal, swap
 from layoutprobe.rewrites.asked import asked, first_asked, past
+from layoutprobe.rewrites.ballots import bits, populations
 from layoutprobe.rewrites.barriers import barriers, moved
 from layoutprobe.rewrites.bases import based
 from layoutprobe.rewrites.between_lanes import (
@@ -78,7 +79,6 @@ from layoutprobe.rewrites.idioms import (
     groups,
     initial,
     magnitudes,
-    populations,
     roots,
     rounded,
 )
@@ -238,6 +238,7 @@ KINDS: Mapping[str, Kind] = {
     "reordered": Kind(reordered, 2.8, 0.1),
     "flagged": Kind(flagged, 3.2, 0.1, most=8),
     "populations": Kind(populations, 2.6, 0.1, most=8),
+    "bits": Kind(bits, 2.4, 0.1, most=8),
     "diagonal": Kind(diagonal, 3.0, 0.1, most=16),
     "magnitudes": Kind(magnitudes, 3.3, 0.1, most=6),
     "extents": Kind(extents, 2.4, 0.2, most=6),

@@ -1007,6 +1007,20 @@ __global__ void f(const float* x, float* y, int n) {{
     assert not [*rewrites(spot_of(text, text.index("const float low")), "across")], "it has the step"
 
 
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("__popcll(peers & ((1u << lane) - 1))", "__popcll(peers & ((1ull << lane) - 1))"),
+        ("__popc(peers & below)", "__popcll(peers & below)"),
+        ("peers >> lane & 1 << n", "peers >> lane & 1ull << n"),
+    ],
+)
+def test_masks_of_64_lanes_are_offered(wrong: str, right: str) -> None:
+    text = f"__device__ int f(u64 peers, u64 below, int lane, int n) {{\n  return {wrong};\n}}\n"
+    made = [one.apply(text) for one in rewrites(spot_of(text, text.index("return")), "bits")]
+    assert made == [text.replace(wrong, right)]
+
+
 def test_the_inverse_of_a_table_is_offered() -> None:
     text = "__device__ int f(int e) {\n  constexpr int at[5] = {0, 2, 4, 1, 3};\n  return at[e];\n}\n"
     made = [one.apply(text) for one in rewrites(spot_of(text, text.index("constexpr")), "inverse")]
