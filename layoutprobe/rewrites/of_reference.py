@@ -10,6 +10,9 @@ from msgspec.structs import replace
 from layoutprobe.rewrites.spot import Rewrite, Spot
 
 _WITHOUT = re.compile(r"what the reference gives without `(?:\w+\.)?(\w+)\(\.\.\.")
+_BOUND = re.compile(
+    r"what the reference gives without `(?:\w+\.)?(maximum|minimum)\(\.\.\., (-?\d+(?:\.\d*)?)\)`"
+)
 _TERM = re.compile(r"what the reference gives without `([-+*]) (?=[^`]*[A-Za-z])")
 _INSTEAD = re.compile(r"what the reference gives with `([^`]+)` in place of `([^`]+)`")
 """Sentences of `trace/steps_otherwise.py`: the first form is that of the kernel."""
@@ -35,6 +38,8 @@ def of_reference(spot: Spot) -> Iterator[Rewrite]:
     for `h % HK`, where it does with the one in place of the other."""
     for name in _WITHOUT.findall(spot.said):
         yield from _with_function(spot, _FUNCTIONS.get(name, ()))
+    for name, number in _BOUND.findall(spot.said):
+        yield from _bounded(spot, name[:3], number)
     for sign in _TERM.findall(spot.said):
         yield from _with_term(spot, sign)
     for seen, meant in _INSTEAD.findall(spot.said):
@@ -51,6 +56,20 @@ def _with_function(spot: Spot, names: tuple[str, ...]) -> Iterator[Rewrite]:
                     new = spot.replace(spot.start(part), part.last, f"{name}({text})", "of_reference")
                     whole = spot.sorts(part) == {"integer"} and "[" not in text
                     yield replace(new, rank=0.6 if whole or node.kind == "comparison" else 0.0)
+
+
+def _bounded(spot: Spot, side: str, number: str) -> Iterator[Rewrite]:
+    """`fmaxf(at * scale - 0.5f, 0.f)` for what a name is given."""
+    for _, value in spot.given:
+        if value.first in spot.within:
+            text = spot.source.slice(spot.start(value), value.last)
+            real = number if "." in number else f"{number}."
+            whole = (
+                f"{side}({text}, {number})"
+                if spot.sorts(value) == {"integer"}
+                else f"f{side}f({text}, {real}f)"
+            )
+            yield spot.replace(spot.start(value), value.last, whole, "of_reference")
 
 
 def _with_term(spot: Spot, sign: str) -> Iterator[Rewrite]:

@@ -184,7 +184,7 @@ def _near(subject: Subject, c: Comparison, wanted: Doubles | None) -> int:
         right |= c.observed == held
         tied = ~right & (np.abs(c.observed - held) == 1)
         right |= tied & (tied.mean() < _TIED)
-    right |= c.undefined
+    right |= c.undefined | _packed_beside(wanted, c.dtype)
     if right.all():
         return _ALL
     told = np.unique(wanted[c.wrong & right]).size
@@ -204,6 +204,25 @@ def _held(values: Doubles, dtype: str) -> Iterator[Doubles]:
     least, most = float(info.min), float(info.max)
     yield saturated(values, dtype)
     yield (np.rint(values) - least) % (most - least + 1) + least
+
+
+def _packed_beside(values: Doubles, dtype: str) -> NDArray[np.bool_]:
+    """Elements of 8 or 16 bits that are stored in one word with a number which their type cannot hold: what C makes
+    of such a number is undefined, and its upper bits may spoil the others. None where there are many of them."""
+    kind = element_type(dtype)
+    near = np.zeros(values.size, np.bool_)
+    if kind.is_float or kind.bits >= _WORD:
+        return near.reshape(values.shape)
+    info = np.iinfo(kind.storage)
+    outside = ((values < info.min) | (values > info.max)).ravel()
+    if outside.mean() < _RARE:
+        for by in range(1 - _WORD // kind.bits, _WORD // kind.bits):
+            near |= np.roll(outside, by)
+    return near.reshape(values.shape)
+
+
+_WORD, _RARE = 32, 0.05
+"""Bits of a word, and the share of elements that is rare."""
 
 
 # Where the kernel goes on
