@@ -83,7 +83,7 @@ def combined(text: str, changes: Mapping[int, Rewrite]) -> Combined:
     return Combined(whole_text, lines, frozenset[int]().union(*together), together)
 
 
-_WIDENS = re.compile(rf"\((?:{WIDE})\)")
+_WIDENS = re.compile(rf"\((?:{WIDE})\)|\d+[uU]?(?:ll|LL)")
 _UNROLLS = re.compile(r"""(#[ \t]*pragma[ \t]+|_Pragma\([ \t]*")unroll\b[^\n"]*("?)""")
 
 
