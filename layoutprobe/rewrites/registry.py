@@ -86,6 +86,7 @@ from layoutprobe.rewrites.instructions import asm
 from layoutprobe.rewrites.kin import operators, ranges, reductions, types, words
 from layoutprobe.rewrites.lanes import lanes, parity
 from layoutprobe.rewrites.less import gone, less, turned
+from layoutprobe.rewrites.logarithms import logarithms
 from layoutprobe.rewrites.loops import shares
 from layoutprobe.rewrites.meant import meant
 from layoutprobe.rewrites.moves import moves
@@ -114,6 +115,7 @@ from layoutprobe.rewrites.series import resets, series, siblings
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.rewrites.tables import inverse, tables
 from layoutprobe.rewrites.twins import grown, indices, made_elements, named, subscripts, twins
+from layoutprobe.rewrites.ways import ways
 from layoutprobe.source.declarations import attributes, declared_in, lambda_heads
 from layoutprobe.source.reach import types_of
 from layoutprobe.source.statements import free_words
@@ -239,6 +241,8 @@ KINDS: Mapping[str, Kind] = {
     "flagged": Kind(flagged, 3.2, 0.1, most=8),
     "populations": Kind(populations, 2.6, 0.1, most=8),
     "bits": Kind(bits, 2.4, 0.1, most=8),
+    "ways": Kind(ways, 2.8, 0.1, most=8),
+    "logarithms": Kind(logarithms, 2.6, 0.1, most=8),
     "diagonal": Kind(diagonal, 3.0, 0.1, most=16),
     "magnitudes": Kind(magnitudes, 3.3, 0.1, most=6),
     "extents": Kind(extents, 2.4, 0.2, most=6),

@@ -1021,6 +1021,41 @@ def test_masks_of_64_lanes_are_offered(wrong: str, right: str) -> None:
     assert made == [text.replace(wrong, right)]
 
 
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("make_float2(t.y, -t.x)", "INV ? make_float2(-t.y, t.x) : make_float2(t.y, -t.x)"),
+        ("s * t.y", "INV ? -(s * t.y) : s * t.y"),
+    ],
+)
+def test_the_other_sign_is_offered_where_a_flag_is_not_asked(wrong: str, right: str) -> None:
+    text = f"""\
+template <int INV, int N> __device__ auto f(float2 t, float s) {{
+  const auto v = {wrong};
+  return v + N;
+}}
+"""
+    made = [one.apply(text) for one in rewrites(spot_of(text, text.index("const auto")), "ways")]
+    assert text.replace(wrong, right) in made
+    assert not any("N ?" in one for one in made), "N is asked"
+    asked = text.replace("return v", "return INV + v")
+    assert not [*rewrites(spot_of(asked, asked.index("const auto")), "ways")]
+
+
+def test_logarithms_of_another_base_are_offered() -> None:
+    text = """\
+__device__ void f(float* to, float most, float x) {
+  const float sum = exp2f(x - most);
+  *to = most + __logf(sum);
+}
+"""
+    made = [one.apply(text) for one in rewrites(spot_of(text, text.index("*to =")), "logarithms")]
+    assert text.replace("most + _", "most * 0.69314718f + _") in made
+    assert text.replace("__logf(sum)", "__logf(sum) * 1.44269504f") in made
+    plain = text.replace("exp2f", "expf")
+    assert not [*rewrites(spot_of(plain, plain.index("*to =")), "logarithms")]
+
+
 def test_the_inverse_of_a_table_is_offered() -> None:
     text = "__device__ int f(int e) {\n  constexpr int at[5] = {0, 2, 4, 1, 3};\n  return at[e];\n}\n"
     made = [one.apply(text) for one in rewrites(spot_of(text, text.index("constexpr")), "inverse")]
