@@ -315,7 +315,18 @@ def _loads_nothing(cause: Finding, effect: Finding) -> bool:
     )
 
 
+def _brings_no_element(cause: Finding, effect: Finding) -> bool:
+    """A load leaves its buffer at all sizes at which elements seem to lie elsewhere in LDS: it has brought none."""
+    return (
+        cause.name == "load-out-of-bounds"
+        and bool(effect.sizes)
+        and {*effect.sizes} <= {*cause.sizes}
+        and _meet(cause, effect)
+    )
+
+
 _WAYS = (
+    _Way("memory", "swizzle", _brings_no_element),
     # The map of a tile is injective or is not, whoever looks at it.
     _Way("swizzle", "operand-provenance", _lost_in_lds),
     _Way("swizzle", "lds-safety", _lost_in_lds),

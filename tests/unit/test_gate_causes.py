@@ -151,6 +151,16 @@ def sized(finding: Finding, *sizes: int) -> Finding:
     return replace(finding, sizes=tuple((("M", size),) for size in sizes))
 
 
+def test_what_comes_from_outside_of_a_buffer_is_no_element_elsewhere_in_lds() -> None:
+    """But only at the sizes at which something does, and of the load that brings it."""
+    out = sized(found("memory/load-out-of-bounds", 46), 30, 75)
+    lds = found("swizzle/lds-one-sided", 53, 46)
+    assert told(sized(lds, 75), out) == {"memory/load-out-of-bounds": ["swizzle/lds-one-sided"]}
+    assert told(sized(lds, 64, 75), out).keys() == {"swizzle/lds-one-sided", "memory/load-out-of-bounds"}
+    other = sized(found("swizzle/lds-one-sided", 53, 41), 75)
+    assert told(other, out).keys() == {"swizzle/lds-one-sided", "memory/load-out-of-bounds"}
+
+
 def test_a_wrong_map_of_rows_explains_what_lies_beyond_the_edge() -> None:
     """Sums go to other rows of C, and rows of A beyond the edge seem to reach it. Clamped rows do no harm."""
     edge, rows = sized(EDGE, 50), sized(ROWS, 32, 50)
