@@ -169,17 +169,25 @@ class _Glance:
 
     def _first_meant(self, meant: Meant) -> Outcome | None:
         for outcome in self.wrong:
-            if meant(outcome.sizes) or dict(outcome.sizes) in self.largest:
-                return outcome if self.light.at(outcome.sizes).broken(self.case) else None
-        left = max(self.known // 2, _LITTLE)
+            if (meant(outcome.sizes) or dict(outcome.sizes) in self.largest) and self._is_sure(outcome):
+                return outcome
+        raced = any(rule.partition("/")[0] in _RACES for one in self.wrong for rule in one.broken(self.case))
+        by, left = self.whole if raced else self.light, max(self.known // 2, _LITTLE)
         for sizes in islice(meant.alone() if self.wrong else (), _DRAWN):
             left -= _volume(sizes)
             if left < 0:
                 return None
-            self._try(sizes, by=self.light)
-            if dict(self.wrong[-1].sizes) == sizes:
+            self._try(sizes, by=by)
+            if dict(self.wrong[-1].sizes) == sizes and self._is_sure(self.wrong[-1]):
                 return self.wrong[-1]
         return None
+
+    def _is_sure(self, outcome: Outcome) -> bool:
+        """Whether it is no matter of rounding."""
+        rules = outcome.broken(self.case)
+        return any(not rule.startswith(f"{QUICK.name}/") for rule in rules) or bool(
+            self.light.at(outcome.sizes).broken(self.case)
+        )
 
     def _another_block(self) -> None:
         """Half as many waves again, at the largest size that costs little, where the kernel asks how many it has."""

@@ -726,6 +726,15 @@ TWICE = """extern "C" __global__ void layer(const float* x, float* y, int N) {
 """
 
 
+TWICE_IN_PYTHON = """
+import numpy as np
+def layer(inputs, sizes):
+    x = inputs["x"].reshape(sizes["M"], -1)
+    t = np.arange(sizes["N"]) % 64 ^ 32
+    return {"y": 2 * np.stack([x[:, at::64].sum(1) for at in t], 1)}
+"""
+
+
 @pytest.mark.parametrize(
     ("edits", "told"),
     [((), []), ((("    }\n    __syncthreads();\n", "    }\n"),), ["races/write-after-read"])],
@@ -739,21 +748,21 @@ def test_a_race_of_odd_numbers_of_steps_alone(
     keys = keys.replace("N = 20", "N = 100").replace("N = 33", "N = 200")
     found = verdict(
         tmp_path,
-        Style(
-            edited(HEAD + TWICE, edits),
-            keys,
-            """
-import numpy as np
-def layer(inputs, sizes):
-    x = inputs["x"].reshape(sizes["M"], -1)
-    t = np.arange(sizes["N"]) % 64 ^ 32
-    return {"y": 2 * np.stack([x[:, at::64].sum(1) for at in t], 1)}
-""",
-        ),
+        Style(edited(HEAD + TWICE, edits), keys, TWICE_IN_PYTHON),
     )
     beyond = [one for one in found.reservations if "not listed" in one]
     assert (found.findings, len(beyond)) == ((), len(told)), found
     assert all(rule in one for rule, one in zip(told, beyond, strict=True))
+
+
+def test_a_race_at_a_size_that_is_meant_is_a_finding(tmp_path: Path) -> None:
+    keys = _ROWS.format(x="f32", y="f32", more="").replace("[32]", "[64]")
+    keys = keys.replace("N = 20", "N = 100").replace("N = 33", "N = 251")
+    source = edited(HEAD + TWICE, (("    }\n    __syncthreads();\n", "    }\n"),))
+    found = verdict(tmp_path, Style(source, keys, TWICE_IN_PYTHON))
+    (one,) = found.findings
+    assert one.rule.id == "races/write-after-read"
+    assert any("not listed, but like" in says for says in found.reservations)
 
 
 IN_WAVES = """extern "C" __global__ void layer(const float* x, float* y, int N) {
