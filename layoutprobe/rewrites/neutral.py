@@ -24,7 +24,7 @@ _LEAST_POSITIVE = re.compile(r"_*(?:FLT|HALF|DBL)_MIN_*")
 
 
 def neutral(spot: Spot) -> Iterator[Rewrite]:
-    """`-INFINITY` for `0.f`, where the file has one, and the reverse; the least number for the least positive one;
+    """`-INFINITY` or `-1e30f` for `0.f`, and the reverse; the least number for the least positive one;
     and `(n > 0 ? sum / n : 0)` for `sum / n`."""
     tokens, infinite = spot.source.tokens, _infinite(spot.source)
     for i in spot.within:
@@ -36,8 +36,13 @@ def neutral(spot: Spot) -> Iterator[Rewrite]:
         if tokens[i].text == "min" and tokens[i - 1].text == "::" and spot.source.partner.get(i + 1) == i + 2:
             yield spot.replace(i, i + 1, "lowest", "neutral")
         if tokens[i].kind == "number" and "." in tokens[i].text and _ZERO.fullmatch(tokens[i].text):
+            likelier = _LIKELIER * (_BELOW.search(spot.said) is not None)
             new = spot.replace(i, i + 1, infinite or "-INFINITY", "neutral")
-            yield replace(new, rank=0.0 if infinite else 0.5)
+            yield replace(new, rank=(0.0 if infinite else 0.5) - likelier)
+            finite = spot.replace(
+                i, i + 1, "-1e30f", "neutral"
+            )  # of two that are infinite the difference is none
+            yield replace(finite, rank=0.6 - likelier)
     for node in spot.tree.walk():
         first = spot.start(node)
         text = spot.source.slice(first, node.last) if first < node.last else ""
@@ -48,6 +53,10 @@ def neutral(spot: Spot) -> Iterator[Rewrite]:
             if "integer" not in spot.sorts(node.parts[-1]) and not below[:1].isdigit():
                 new = spot.replace(first, node.last, f"({below} > 0 ? {text} : 0)", "neutral")
                 yield replace(new, rank=0.3)
+
+
+_BELOW, _LIKELIER = re.compile(r"is about -\d"), 2.0
+"""What a finding says where numbers are far below 0, and how much likelier a largest one begins too high then."""
 
 
 def otherwise(spot: Spot) -> Iterator[Rewrite]:

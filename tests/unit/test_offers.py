@@ -1056,6 +1056,16 @@ __device__ void f(float* to, float most, float x) {
     assert not [*rewrites(spot_of(plain, plain.index("*to =")), "logarithms")]
 
 
+def test_a_largest_number_begins_low_first_where_low_numbers_go_wrong() -> None:
+    text = "__device__ float f(float x) {\n  float most = 0.f;\n  return fmaxf(most, x);\n}\n"
+    spot = spot_of(text, text.index("float most"))
+    told = replace(spot, said="y is wrong on inputs where all of x is about -120")
+    for text_of in ("-INFINITY", "-1e30f"):
+        (plain,) = [one for one in rewrites(spot, "neutral") if one.text == text_of]
+        (early,) = [one for one in rewrites(told, "neutral") if one.text == text_of]
+        assert early.rank < plain.rank
+
+
 def test_the_inverse_of_a_table_is_offered() -> None:
     text = "__device__ int f(int e) {\n  constexpr int at[5] = {0, 2, 4, 1, 3};\n  return at[e];\n}\n"
     made = [one.apply(text) for one in rewrites(spot_of(text, text.index("constexpr")), "inverse")]
