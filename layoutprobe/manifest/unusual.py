@@ -20,6 +20,8 @@ from layoutprobe.manifest.binding import BoundBuffer
 
 Values = NDArray[Any]
 _SHIFT, _SPREAD = 256, 16
+_LEVEL, _LEVEL_SPREAD = 120.0, 8
+"""No exponential of such a number is one of f32, nor of its negative; bf16 holds whole numbers up to 256."""
 _DEEP = 30_000
 """Such a score is less than many a number that stands for none at all."""
 _MEAN = 8192
@@ -73,6 +75,8 @@ class Unusual(Struct, frozen=True):
             that the kernel bears such inputs, and where the output is of integers that the reference says.
         share: of the elements of an output at least so many are others, or nothing is said.
         exact: integers of outputs have to be the same, and not only nearly so.
+        level: they are asked of an input whose level the reference does not heed: where something is added to all of
+            it, the outputs stay as they are, as those of a softmax do.
         numbered: numbers that the input has follow its name, as in "edges x 5.75 -2.5"; `fill` is made of them.
     """
 
@@ -89,6 +93,7 @@ class Unusual(Struct, frozen=True):
     foreign: bool = False
     share: float = 0.0
     exact: bool = False
+    level: bool = False
     numbered: bool = False
 
     @property
@@ -104,6 +109,15 @@ def _shifted(by: int, spread: int = _SPREAD) -> Callable[[Values, BoundBuffer, b
         if not buffer.element.is_float:
             return usual
         return np.asarray(spread * usual + by if mine else np.abs(usual))
+
+    return fill
+
+
+def _at_level(level: float) -> Callable[[Values, BoundBuffer, bool], Values]:
+    """Small whole numbers, and as many more in all: types of 16 bits hold the sums exactly."""
+
+    def fill(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
+        return np.clip(np.rint(2 * usual), -_LEVEL_SPREAD, _LEVEL_SPREAD) + level if mine else usual
 
     return fill
 
@@ -327,6 +341,12 @@ UNUSUAL = {
     "low": Unusual(f"{{name}} is about -{_SHIFT}", _shifted(-_SHIFT), _is_wide),
     "high": Unusual(f"{{name}} is about {_SHIFT}", _shifted(_SHIFT), _is_wide),
     "below": Unusual(f"{{name}} is about {_BELOW}", _shifted(_BELOW, 1), _is_wide, linear=True),
+    "lowered": Unusual(
+        f"all of {{name}} is about -{_LEVEL:.0f}", _at_level(-_LEVEL), _is_wide, met="by all", level=True
+    ),
+    "raised": Unusual(
+        f"all of {{name}} is about {_LEVEL:.0f}", _at_level(_LEVEL), _is_wide, met="by all", level=True
+    ),
     "deep": Unusual(f"{{name}} is about -{_DEEP}", _shifted(-_DEEP), _is_wide, linear=True),
     "offset": Unusual(
         f"{{name}} is about {_MEAN}, give or take 1", _shifted(_MEAN, 1), _is_precise, linear=True

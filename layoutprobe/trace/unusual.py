@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -217,7 +217,48 @@ def kinds_borne(subject: Subject) -> Sequence[str]:
     """Kinds of inputs that the kernel bears: those that the manifest names, or else those that every kernel meets."""
     if subject.case.bears is not None:
         return subject.case.bears
-    return [kind for kind in _kinds_asked(subject) if _of(kind).met == "by all"]
+    asked = [kind for kind in _kinds_asked(subject) if _of(kind).met == "by all"]
+    return [kind for kind in asked if not _of(kind).level or _heeds_no_level(subject, kind.partition(" ")[2])]
+
+
+def _heeds_no_level(subject: Subject, name: str) -> bool:
+    """Whether the reference's outputs are the same of an input to all elements of which something is added, as those
+    of a softmax are, or what is left of a mean."""
+    key = (_heeds_no_level, name)
+    if key not in subject.memo:
+        usual, other = _at_level(subject, ""), _at_level(subject, name)
+        subject.memo[key] = (
+            bool(usual)
+            and usual.keys() == other.keys()
+            and all(_are_alike(usual[one], other[one]) for one in usual)
+        )
+    return bool(subject.memo[key])
+
+
+def _at_level(subject: Subject, name: str) -> Mapping[str, object]:
+    """What the reference gives of normal numbers, of which one input is larger, if one is named; nothing where it
+    fails."""
+    key = (_at_level, name)
+    if key not in subject.memo:
+        recorded = _run(subject, "normal") if subject.reference is not None else None
+        inputs = reference_of(recorded) if recorded is not None else {}
+        with np.errstate(all="ignore"):
+            try:
+                more = {name: inputs[name] + _LEVEL} if name else {}
+                subject.memo[key] = _given(subject, {**inputs, **more}) if inputs else {}
+            except UndecidedError:
+                subject.memo[key] = {}
+    return cast(Mapping[str, object], subject.memo[key])
+
+
+def _are_alike(one: object, other: object) -> bool:
+    """Up to rounding in float64."""
+    a, b = np.asarray(one, np.float64), np.asarray(other, np.float64)
+    return a.shape == b.shape and np.allclose(a, b, rtol=_SAME, atol=_SAME, equal_nan=True)
+
+
+_SAME, _LEVEL = 1e-7, 100.0
+"""Of numbers that are alike, and what is added to numbers to ask whether that matters."""
 
 
 def told(kind: str) -> str:
