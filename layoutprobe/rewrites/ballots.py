@@ -30,13 +30,14 @@ _COUNTS = re.compile(r"\b(__popc(?:ll)?|__builtin_popcount(?:ll)?)\(")
 def bits(spot: Spot) -> Iterator[Rewrite]:
     """`1ull << lane` for `1u << lane`, `__popcll` for `__popc` and `__ffsll` for `__ffs`: a wave has 64 lanes."""
     tokens = spot.source.tokens
-    for i in spot.within:
+    for i in spot.within if _WIDE.search(spot.source.slice(spot.within.start, spot.within.stop)) else ():
         if tokens[i].text in _LONG:
             yield spot.replace(i, i + 1, _LONG[tokens[i].text], "bits")
         elif _ONE.fullmatch(tokens[i].text) and spot.source.word(i + 1) == "<<":
             yield spot.replace(i, i + 1, "1ull", "bits")
 
 
+_WIDE = re.compile(r"u64|uint64|unsigned long|ll\(|mask|ballot|lane|peers|below", re.I)
 _ONE = re.compile(r"1[uU]?[lL]?")
 _LONG = {
     "__popc": "__popcll",

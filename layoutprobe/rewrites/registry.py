@@ -240,7 +240,7 @@ KINDS: Mapping[str, Kind] = {
     "reordered": Kind(reordered, 2.8, 0.1),
     "flagged": Kind(flagged, 3.2, 0.1, most=8),
     "populations": Kind(populations, 2.6, 0.1, most=8),
-    "bits": Kind(bits, 2.4, 0.1, most=8),
+    "bits": Kind(bits, 0.8, 0.1, most=8),
     "ways": Kind(ways, 2.8, 0.1, most=8),
     "logarithms": Kind(logarithms, 2.6, 0.1, most=8),
     "diagonal": Kind(diagonal, 3.0, 0.1, most=16),
