@@ -33,7 +33,7 @@ extern "C" __global__ void layer(const float* x, float* y, int N) {
   float sum = 0;
   for (int i = t; i < N; i += 32) sum += expf(x[blockIdx.x * N + i] - most);
   for (int by = 16; by; by >>= 1) sum += __shfl_xor(sum, by, 32);
-  const float by = 1 / (sum * sqrtf(squares / N + 1e-5f));
+  const float by = 1 / (sum * sqrtf(squares / N + 1e-9f));
   for (int i = t; i < N; i += 32) y[blockIdx.x * N + i] = expf(x[blockIdx.x * N + i] - most) * by;
 }
 """
@@ -52,7 +52,7 @@ import numpy as np
 def layer(inputs, sizes):
     x = inputs["x"]
     e = np.exp(x - x.max(1, keepdims=True))
-    return {"y": e / e.sum(1, keepdims=True) / np.sqrt((x * x).mean(1, keepdims=True) + 1e-5)}
+    return {"y": e / e.sum(1, keepdims=True) / np.sqrt((x * x).mean(1, keepdims=True) + 1e-9)}
 """
 FAULTS = {
     "the largest value is not subtracted": (
@@ -61,7 +61,7 @@ FAULTS = {
     ),
     "the largest value begins at -100": ([("most = -__builtin_inff()", "most = -100")], "low x"),
     "squares go no further than 1e6": ([("squares += v * v", "squares += fminf(v * v, 1e6f)")], "huge x"),
-    "nothing is added to a row of zeros": ([(" + 1e-5f", "")], "tiny x"),
+    "nothing is added to a row of zeros": ([(" + 1e-9f", "")], "tiny x"),
     "an infinity spoils its row": (
         [("N + i] - most);\n  for", "N + i] - most) + 0 * x[blockIdx.x * N + i];\n  for")],
         "infinite x",
@@ -101,10 +101,10 @@ def test_values_that_a_kernel_does_not_bear(fault: str, tmp_path: Path) -> None:
 
 def test_what_mends_a_kernel_that_does_not_bear_them_leads(tmp_path: Path) -> None:
     """The runs that are right without are not asked alone: most changes leave them as they are."""
-    edits = [("sqrtf(squares / N + 1e-5f)", "(sqrtf(squares / N) + 1e-5f)")]
+    edits = [("sqrtf(squares / N + 1e-9f)", "(sqrtf(squares / N) + 1e-9f)")]
     (found,) = hunted(tmp_path, edits, 'bears = ["tiny x"]', hunt=0, changes=300).findings
     assert found.rule.id == "numerics/not-borne"
-    assert "squares / N + 1e-5f" in found.what
+    assert "squares / N + 1e-9f" in found.what
     assert "all is right" in found.what
     assert found.place.source is not None
     assert "sqrtf(squares" in SOURCE.split("\n")[found.place.source.line - 1]
