@@ -342,10 +342,20 @@ UNUSUAL = {
     "high": Unusual(f"{{name}} is about {_SHIFT}", _shifted(_SHIFT), _is_wide),
     "below": Unusual(f"{{name}} is about {_BELOW}", _shifted(_BELOW, 1), _is_wide, linear=True),
     "lowered": Unusual(
-        f"all of {{name}} is about -{_LEVEL:.0f}", _at_level(-_LEVEL), _is_wide, met="by all", level=True
+        f"all of {{name}} is about -{_LEVEL:.0f}",
+        _at_level(-_LEVEL),
+        _is_wide,
+        met="by all",
+        level=True,
+        linear=True,
     ),
     "raised": Unusual(
-        f"all of {{name}} is about {_LEVEL:.0f}", _at_level(_LEVEL), _is_wide, met="by all", level=True
+        f"all of {{name}} is about {_LEVEL:.0f}",
+        _at_level(_LEVEL),
+        _is_wide,
+        met="by all",
+        level=True,
+        linear=True,
     ),
     "deep": Unusual(f"{{name}} is about -{_DEEP}", _shifted(-_DEEP), _is_wide, linear=True),
     "offset": Unusual(

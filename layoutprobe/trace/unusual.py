@@ -244,7 +244,7 @@ def _at_level(subject: Subject, name: str) -> Mapping[str, object]:
         inputs = reference_of(recorded) if recorded is not None else {}
         with np.errstate(all="ignore"):
             try:
-                more = {name: inputs[name] + _LEVEL} if name else {}
+                more = {name: inputs[name] + _LEVEL} if name in inputs else {}
                 subject.memo[key] = _given(subject, {**inputs, **more}) if inputs else {}
             except UndecidedError:
                 subject.memo[key] = {}
