@@ -113,7 +113,7 @@ def run(subject: Subject) -> CheckResult:
             f"{', '.join(left)}, of which the contract says nothing (a workspace has the role inout)",
             metrics=metrics,
         )
-    if not findings and (bears := kinds_borne(subject)):
+    if not findings and (bears := subject.once(kinds_borne)):
         findings = not_borne(subject, compared)
         named = f"where {', or where '.join(map(told, bears))}"
         kinds += f", and {named if subject.case.bears else f'on {len(bears)} kinds that every kernel meets'}"

@@ -50,7 +50,7 @@ def far_off(subject: Subject, compared: Iterable[Comparison]) -> tuple[str, ...]
         subject: the kernel at one size.
         compared: its outputs in runs on usual inputs.
     """
-    asked = [kind for kind in _kinds_asked(subject) if _of(kind).met != "by all"]
+    asked = [kind for kind in subject.once(_kinds_asked) if _of(kind).met != "by all"]
     usual = _usual(compared) if asked else []
     found: list[str] = []
     for kind in asked:
@@ -201,7 +201,7 @@ def borne(
         subject: the kernel at one size.
         compared: its outputs in runs on usual inputs.
     """
-    kinds = kinds_borne(subject)
+    kinds = subject.once(kinds_borne)
     usual = _usual(compared) if kinds else []
     for kind in kinds:
         recorded = subject.run(RunSpec(kind), partial=True)
@@ -217,22 +217,16 @@ def kinds_borne(subject: Subject) -> Sequence[str]:
     """Kinds of inputs that the kernel bears: those that the manifest names, or else those that every kernel meets."""
     if subject.case.bears is not None:
         return subject.case.bears
-    asked = [kind for kind in _kinds_asked(subject) if _of(kind).met == "by all"]
+    asked = [kind for kind in subject.once(_kinds_asked) if _of(kind).met == "by all"]
     return [kind for kind in asked if not _of(kind).level or _heeds_no_level(subject, kind.partition(" ")[2])]
 
 
 def _heeds_no_level(subject: Subject, name: str) -> bool:
     """Whether the reference's outputs are the same of an input to all elements of which something is added, as those
     of a softmax are, or what is left of a mean."""
-    key = (_heeds_no_level, name)
-    if key not in subject.memo:
-        usual, other = _at_level(subject, ""), _at_level(subject, name)
-        subject.memo[key] = (
-            bool(usual)
-            and usual.keys() == other.keys()
-            and all(_are_alike(usual[one], other[one]) for one in usual)
-        )
-    return bool(subject.memo[key])
+    usual, other = _at_level(subject, ""), _at_level(subject, name)
+    alike = usual.keys() == other.keys() and all(_are_alike(usual[one], other[one]) for one in usual)
+    return bool(usual) and alike
 
 
 def _at_level(subject: Subject, name: str) -> Mapping[str, object]:
