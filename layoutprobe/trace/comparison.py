@@ -44,6 +44,7 @@ class Comparison(Struct, frozen=True, eq=False, dict=True):
             their bound lets it pass.
         own: the bound that the output's type alone would give; None where that is `bound`.
         widened: in words, why `bound` is another one.
+        judged: elements of which it is known what they should be; None for all.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Comparison(Struct, frozen=True, eq=False, dict=True):
     between: int = 0
     own: Doubles | float | None = None
     widened: str = ""
+    judged: NDArray[np.bool_] | None = None
 
     __repr__ = brief
 
@@ -79,7 +81,8 @@ class Comparison(Struct, frozen=True, eq=False, dict=True):
         same = (self.observed == rounded(self.expected, self.dtype)) | (
             np.isnan(self.observed) & np.isnan(self.expected)
         )
-        return np.asarray(~(near | same) | self.undefined)
+        off = np.asarray(~(near | same) | self.undefined)
+        return off if self.judged is None else off & self.judged
 
 
 def holds_f32(c: Comparison) -> bool:

@@ -352,9 +352,10 @@ def _beside(subject: Subject, recorded: Recorded, usual: Sequence[Comparison]) -
                 recorded.spec,
                 one.dtype,
                 observed,
-                np.where(held, wanted, observed),
+                wanted,
                 np.zeros(observed.shape, np.bool_),
                 0.0 if _exactly(subject, kind, one.dtype) else bound,
+                judged=held,
             )
 
 

@@ -215,3 +215,13 @@ def test_single_elements_may_be_farther_off_where_sums_of_rounded_numbers_cancel
         count if right else 0,
     )
     assert len(rounded_between([found])) == right
+
+
+@pytest.mark.parametrize("observed", [5.0, np.inf, np.nan])
+def test_what_is_not_judged_is_right_whatever_is_there(observed: float) -> None:
+    """Also where another launch has stored something else there, as with a change that mends the rest."""
+    expected = np.array([300.0, 1.0])
+    judged = np.array([False, True])
+    seen = np.array([observed, observed])
+    c = Comparison("y", "y", RunSpec(), "fp8", seen, expected, np.zeros(2, np.bool_), 0.1, judged=judged)
+    assert c.wrong.tolist() == [False, True]
