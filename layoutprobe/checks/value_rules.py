@@ -82,6 +82,13 @@ OTHER_INPUT = Rule(
     "zero point, a scale of another row.",
     "compare how the kernel unpacks and indexes this input with what the reference does",
 )
+GIVEN_TOO_EARLY = Rule(
+    "numerics/reference-of-before",
+    "the Python reference takes a buffer that launches before make as it was before them",
+    "A reference is given what all buffers held before the first launch. With what the launches before leave in this "
+    "one it gives all that the kernel stored.",
+    "compute this buffer in the reference, too, of the inputs of the launches before",
+)
 UNREAD_INPUT = Rule(
     "numerics/unread-input",
     "an output is wrong, and of an input nothing is loaded",
@@ -138,6 +145,7 @@ RULES = (
     LOST,
     OTHER_INPUT,
     OTHER_STEP,
+    GIVEN_TOO_EARLY,
     UNREAD_INPUT,
     *CAUSES.values(),
     ODD_READ,

@@ -14,6 +14,7 @@ from layoutprobe.checks.base import diagnosed
 from layoutprobe.checks.value_rules import (
     CAUSES,
     FOREIGN,
+    GIVEN_TOO_EARLY,
     LOST,
     NEVER_DEFINED,
     NOT_BORNE,
@@ -174,9 +175,16 @@ def _diagnosis(subject: Subject, c: Comparison, runs: Sequence[Comparison]) -> _
         return _Cause(WRONG_EPILOGUE, cut_off_in_words(c.dtype))
     if kind := taken_for(c):
         return _Cause(WRONG_VALUES, _stored_as(c, kind), None, _converting(subject, kind), hint=_TYPES)
-    from layoutprobe.trace.altered import shown, taken_otherwise
+    from layoutprobe.trace.altered import given_too_early, shown, taken_otherwise
     from layoutprobe.trace.steps_otherwise import steps_otherwise  # a kernel that holds needs none
 
+    if early := given_too_early(subject, runs):
+        says = (
+            f"the reference takes {early} as it was before the first launch, where {_makers(subject, early)} "
+        )
+        return _Cause(
+            GIVEN_TOO_EARLY, says + "makes it; of what that leaves there it gives all that is stored here"
+        )
     unexplained = _unexplained(subject, c, runs)
     others = taken_otherwise(subject, runs)
     causes = [(one.says, _taken(subject, one)) for one in others]
@@ -296,9 +304,9 @@ def _undefined(subject: Subject, c: Comparison) -> _Cause:
     for name, missing in subject.run(replace(c.spec, observers=()), partial=True).unmade.items():
         if (read := _load_of(subject, name)) is not None:
             element = Element(name, tuple(int(i) for i in np.argwhere(missing)[0]))
-            before = " and ".join(one.name for one in subject.case.before if _stores(one, name))
             says = (
-                f"{element} is read, which {before}, launched before, has not stored; {where_wrong(c.wrong)}"
+                f"{element} is read, which {_makers(subject, name)}, launched before, has not stored; "
+                f"{where_wrong(c.wrong)}"
             )
             return _Cause(NEVER_DEFINED, says, None, read)
     if not c.undefined.all():
@@ -354,6 +362,11 @@ def _store_beside(subject: Subject, c: Comparison) -> Place | None:
         for flat in (first, near)
     )
     return stored if lost.pc is None and stored.pc is not None else None
+
+
+def _makers(subject: Subject, name: str) -> str:
+    """The launches before that store a buffer."""
+    return " and ".join(one.name for one in subject.case.before if _stores(one, name))
 
 
 def _stores(case: KernelCase, name: str) -> bool:

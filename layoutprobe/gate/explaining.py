@@ -257,7 +257,7 @@ _ALSO_DISORDERED = (numerics.NAME, "epilogue")
 """Checks of what an address may be behind all the same: two waves that do the same work race with each other."""
 _MEETING = ("global-overwrite", "lost-store", "store-and-add")
 """Names of races of stores that meet: by a wrong address, where nothing orders workgroups."""
-_EXACT = ("foreign-element", "lost-nonfinite", "depends-on-order")
+_EXACT = ("foreign-element", "lost-nonfinite", "depends-on-order", "reference-of-before")
 """Names of rules of which the cause is known, or cannot be one instruction: nothing is searched for."""
 _WHOLE = ("input-taken-otherwise", "wrong-epilogue", CHANGED, MISPLACED, ROUNDED)
 """Names of rules whose sentence names the cause at a place of its own: the line of the change stands in the words."""

@@ -299,6 +299,7 @@ class KernelRunner:
             fault=fault,
             astray=tuple(astray.errors.values()),
             unmade=self._unmade(ready.held) if ready.chained and ready.failed is None else {},
+            handed=self._handed(ready.held) if ready.chained and ready.failed is None else {},
         )
 
     def _deadline(self, spec: RunSpec, besides: Observer | None) -> Deadline:
@@ -328,6 +329,14 @@ class KernelRunner:
             if known is not None:
                 found[name] = _frozen(buffer.load(contents(known, buffer.element.storage)))
         return found
+
+    def _handed(self, held: Held) -> dict[str, NDArray[Any]]:
+        """What launches before have left in what they store."""
+        return {
+            name: _frozen(buffer.load(contents(held[name], buffer.element.storage)))
+            for name, buffer in self.binding.buffers.items()
+            if buffer.argument.made and not undefined_bits(held[name]).any()
+        }
 
     def _unmade(self, held: Held) -> dict[str, NDArray[np.bool_]]:
         """Elements of what launches before were to store that they have not."""

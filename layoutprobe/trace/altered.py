@@ -30,7 +30,7 @@ from layoutprobe.trace.alterations import (
 )
 from layoutprobe.trace.comparison import Comparison
 from layoutprobe.trace.packed import BITS
-from layoutprobe.trace.references import recorded_for, reference_bound, reference_of, references
+from layoutprobe.trace.references import as_given, recorded_for, reference_bound, reference_of, references
 from layoutprobe.trace.subject import Subject, UndecidedError
 
 Doubles = NDArray[np.float64]
@@ -77,6 +77,28 @@ def taken_otherwise(subject: Subject, runs: Sequence[Comparison]) -> tuple[Taken
     return _of_output(asked) or tuple(islice(_explaining(asked), _KEPT))
 
 
+def given_too_early(subject: Subject, runs: Sequence[Comparison]) -> str:
+    """A buffer that launches before make, where the reference gives what the kernel did if it is given what they have
+    left in it, and not what it held before them all; "" where there is none.
+
+    Args:
+        subject: with a Python reference.
+        runs: all comparisons of an output.
+    """
+    if not isinstance(subject.contract, Reference) or subject.reference is None:
+        return ""
+    asked = _Asked(subject, runs)
+    made = recorded_for(subject, runs[0].spec).handed
+    given = reference_of(recorded_for(subject, runs[0].spec))
+    return next(
+        (name for name in made if name in given and _holds(asked, {name: (_HANDED + name, np.copy)})), ""
+    )
+
+
+_HANDED = "handed "
+"""Stands before the name of an input, as launches before have left it."""
+
+
 def shown(found: Sequence[TakenOtherwise]) -> str:
     """In words: what is said of an input first, of two inputs at most."""
     by_input = {one.name: one.says for one in reversed(found)}
@@ -105,10 +127,12 @@ class _Asked:
             changes: input -> the input that stands in its place, and what becomes of that.
         """
         self.left -= 1
-        inputs = reference_of(recorded_for(self.subject, run.spec))
+        recorded = recorded_for(self.subject, run.spec)
+        inputs = reference_of(recorded)
+        sources = inputs | {_HANDED + name: as_given(values) for name, values in recorded.handed.items()}
         assert self.subject.reference is not None
         with np.errstate(all="ignore"):
-            altered = {name: change(inputs[source]) for name, (source, change) in changes.items()}
+            altered = {name: change(sources[source]) for name, (source, change) in changes.items()}
             try:
                 given: Mapping[str, Any] = self.subject.reference(inputs | altered, dict(self.subject.sizes))
             except UndecidedError:

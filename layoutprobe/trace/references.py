@@ -73,7 +73,7 @@ def recorded_for(subject: Subject, spec: RunSpec) -> Recorded:
 
 def reference_of(recorded: Recorded) -> dict[str, NDArray[Any]]:
     """What a Python reference gets of a run."""
-    return {name: _for_reference(values) for name, values in recorded.inputs.items()}
+    return {name: as_given(values) for name, values in recorded.inputs.items()}
 
 
 def reference_bound(subject: Subject, name: str, wanted: Doubles, *, alone: bool = False) -> Doubles:
@@ -117,7 +117,8 @@ def _kept(subject: Subject) -> tuple[str, ...]:
     return only_kept(subject.plain().record(Coverage), declared)
 
 
-def _for_reference(values: NDArray[Any]) -> NDArray[Any]:
+def as_given(values: NDArray[Any]) -> NDArray[Any]:
+    """A tensor as a Python reference gets it: all floats in 64 bits, and a copy of everything else."""
     floating = np.issubdtype(values.dtype, np.floating)
     return values.astype(np.float64) if floating else values.copy()
 
@@ -169,7 +170,7 @@ def _steps_in(subject: Subject, contract: Gemm) -> Steps | None:
     """The steps of a reference, found on numbers of both signs: on others an activation may change nothing."""
     assert subject.reference is not None
     recorded = subject.run(RunSpec("normal"))
-    inputs = {name: _for_reference(values) for name, values in recorded.inputs.items()}
+    inputs = {name: as_given(values) for name, values in recorded.inputs.items()}
     expected = np.asarray(subject.reference(inputs, dict(subject.sizes))[contract.d], np.float64)
     a, b = (np.asarray(inputs.pop(name), np.float64) for name in (contract.a, contract.b))
     beside = {name: np.asarray(values, np.float64) for name, values in inputs.items()}

@@ -89,6 +89,7 @@ class Recorded(Struct, frozen=True, eq=False):
             what was seen until there.
         astray: accesses outside of every buffer, one of each instruction, behind which the run went on.
         unmade: argument -> elements that launches before were to store, and have not; only those that have any.
+        handed: argument -> logical tensor that launches before have left in it, where all of it is defined.
     """
 
     spec: RunSpec
@@ -102,6 +103,7 @@ class Recorded(Struct, frozen=True, eq=False):
     fault: ExecutionError | None = None
     astray: tuple[ExecutionError, ...] = ()
     unmade: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    handed: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     __repr__ = brief
 

@@ -87,13 +87,18 @@ def layer(inputs, sizes):
 
 
 def verdicts(
-    folder: Path, manifest: str, old: str = "", new: str = "", more: tuple[str, str] = ("", "")
+    folder: Path,
+    manifest: str,
+    old: str = "",
+    new: str = "",
+    more: tuple[str, str] = ("", ""),
+    python: str = PYTHON,
 ) -> Mapping[str, KernelVerdict]:
     text = SOURCE.read_text()
     assert not old or text.count(old) == 1
     assert not more[0] or manifest.count(more[0]) == 1
     (folder / "kernel.hip").write_text(text.replace(old, new))
-    (folder / "reference.py").write_text(PYTHON)
+    (folder / "reference.py").write_text(python)
     (folder / "layoutprobe.toml").write_text(manifest.replace(*more) if more[0] else manifest)
     report = check(folder / "layoutprobe.toml", allow_reference=True)
     return {one.name: one for one in report.verdicts}
@@ -113,6 +118,19 @@ def test_right_ones_are_green_by_one_contract(manifest: str, tmp_path: Path) -> 
     else:
         reasons = {one.check: one.reason for one in first.results}
         assert reasons["numerics"].endswith("values: gemm, which is launched behind it, is judged by them")
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_a_reference_that_takes_what_was_there_before_is_the_cause(tmp_path: Path, wrong: bool) -> None:
+    """But not where the kernel is wrong as well: what it stores comes of no contents of the buffer then."""
+    cleared = 'name = "q", role = "out"', 'name = "q", role = "inout", initial = "zero"'
+    early = PYTHON.replace("np.rint(x / s)", 'inputs["q"]')
+    edit = ("scale[row] * acc[i]", "scale[row] * acc[i ^ 1]") if wrong else ("", "")
+    verdict = verdicts(tmp_path, QUANTISED, *edit, more=cleared, python=early)["gemm"]
+    named = [one for one in verdict.findings if one.name == "reference-of-before"]
+    assert verdict.exit_code == 1
+    assert bool(named) is not wrong
+    assert wrong or "takes q as it was before the first launch, where quantise makes it" in named[0].what
 
 
 @pytest.mark.parametrize("steps", [16, 32])
