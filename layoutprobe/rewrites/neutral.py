@@ -6,11 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 
 from msgspec.structs import replace
 
 from layoutprobe.rewrites.omitted import added
-from layoutprobe.rewrites.spot import Rewrite, Spot
+from layoutprobe.rewrites.spot import Rewrite, Spot, all_of
 from layoutprobe.source.expressions import heads_around
 from layoutprobe.source.statements import Source
 
@@ -64,7 +65,7 @@ def otherwise(spot: Spot) -> Iterator[Rewrite]:
     source, here, found = spot.source, spot.within, spot.assignment(spot.tree)
     if found is None or found[0] != "=" or source.word(here.stop) != ";":
         return
-    tested = source.word(here.start) == "if"
+    tested = source.word(here.start) == "if" and here.start + 1 in source.partner
     first = source.partner[here.start + 1] + 1 if tested else here.start
     last = here.stop if tested else here.stop + 1
     target = source.slice(first, found[1].last)
@@ -93,24 +94,37 @@ def of_nothing(spot: Spot) -> Iterator[Rewrite]:
         if found is None or found[0] != "=" or not _LARGER.match(spot.text(found[2])):
             continue
         name = source.tokens[found[1].last - 1].text
-        if re.search(rf"\bexp\w*\([^;]*-\s*{name}\b", behind):
-            ways = [_LEFT[head] for head in _heads(spot) if head in _LEFT]
+        if re.search(rf"exp\w*\([^;]*-\s*{name}\b", behind):
             yield from (
-                replace(added(spot, f"if ({name} == {least}) {way};"), kind="of_nothing") for way in ways[:1]
+                replace(added(spot, f"if ({name} == {least}) {way};"), kind="of_nothing")
+                for way in islice(_ways_out(spot), 1)
             )
-    for node in spot.tree.walk():
-        text = spot.text(node)
-        taken = _OF_DIFFERENCE.fullmatch(text) if node.kind == "call" else None
-        if taken is not None:
-            yield spot.replace(
-                node.first, node.last, f"({taken[1]} == {least} ? 0.0f : {text})", "of_nothing"
-            )
+    of_none = [
+        spot.replace(
+            spot.start(node), node.last, f"({taken[1]} == {least} ? 0.0f : {taken[0]})", "of_nothing"
+        )
+        for node in spot.tree.walk()
+        if node.kind == "leaf"
+        and node.parts
+        and node.parts[-1].kind == "call"
+        and (taken := _OF_DIFFERENCE.fullmatch(source.slice(spot.start(node), node.last))) is not None
+    ]
+    if len(of_none) > 1:  # of two that are joined both are empty
+        yield all_of(source.text, of_none)
+    yield from of_none
 
 
-def _heads(spot: Spot) -> Iterator[str]:
-    """What the heads around a statement are called, the innermost first; of a function it is the type."""
+def _ways_out(spot: Spot) -> Iterator[str]:
+    """How what is left of the blocks around a statement is left out, the innermost first; of a function that gives
+    what it takes, by giving that."""
     for word, opened, _ in heads_around(spot.source, spot.within.start):
-        yield word if word in _LEFT else spot.source.word(opened - 2)
+        gives = spot.source.word(opened - 2)
+        if word in _LEFT or gives in _LEFT:
+            yield _LEFT[word if word in _LEFT else gives]
+        elif gives.isidentifier() and opened in spot.source.partner:
+            taken = spot.source.slice(opened + 1, spot.source.partner[opened])
+            if found := re.search(rf"\b{gives}\s*&?\s*([A-Za-z_]\w*)", taken):
+                yield f"return {found[1]}"
 
 
 _LEFT = {"for": "continue", "while": "continue", "void": "return"}

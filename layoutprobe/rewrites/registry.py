@@ -6,7 +6,7 @@ They are guesses, and know nothing of the kernel: who asks for them has each com
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 
 from msgspec import Struct
@@ -112,7 +112,7 @@ from layoutprobe.rewrites.roundings import rounding
 from layoutprobe.rewrites.runs import gone_on
 from layoutprobe.rewrites.schemes import scheme
 from layoutprobe.rewrites.series import resets, series, siblings
-from layoutprobe.rewrites.spot import Rewrite, Spot
+from layoutprobe.rewrites.spot import Rewrite, Spot, all_of
 from layoutprobe.rewrites.tables import inverse, tables
 from layoutprobe.rewrites.twins import grown, indices, made_elements, named, subscripts, twins
 from layoutprobe.rewrites.ways import ways
@@ -318,8 +318,8 @@ def rewrites(spot: Spot, kind: str) -> list[Rewrite]:
     groups: dict[tuple[str, str], list[Rewrite]] = {}
     for one in ranked:
         groups.setdefault((spot.source.text[one.start : one.end], one.text), []).append(one)
-    together = [_all_of(spot.source.text, group) for group in groups.values() if len(group) > 1]
-    elsewhere = (_all_of(spot.source.text, group) for one in ranked if len(group := _same(spot, one)) > 1)
+    together = [all_of(spot.source.text, group) for group in groups.values() if len(group) > 1]
+    elsewhere = (all_of(spot.source.text, group) for one in ranked if len(group := _same(spot, one)) > 1)
     return [*ranked, *together, *elsewhere]
 
 
@@ -351,6 +351,8 @@ def _apart(spot: Spot, found: Iterator[Rewrite], kind: str) -> Iterator[Rewrite]
     heads = [range(tokens[a].start, tokens[b].end) for a, b in lambda_heads(spot.source) if a in spot.within]
     own = [spot.source.tokens[i].text for i in spot.within if i in declared_in(spot.source)]
     itself = set(own) if len(own) == 1 and spot.source.word(spot.within.start) != "for" else set[str]()
+    counted = _head_of_loop(spot)
+    reals = [name for name, one in spot.names.items() if one.sort == "real"] if counted else []
     for one in found:
         key, old = (one.start, one.end, one.text), spot.source.text[one.start : one.end]
         if key not in seen and old != one.text:
@@ -366,8 +368,23 @@ def _apart(spot: Spot, found: Iterator[Rewrite], kind: str) -> Iterator[Rewrite]
             come = _names(one.text) - _names(old)
             if itself & come and ";" not in one.text:  # its own value is not known yet
                 continue
+            if one.start in counted and any(_has(one.text, name) > _has(old, name) for name in reals):
+                continue
             if spot.unknown.isdisjoint(come) and not _has_type_as_value(spot, one, old):
                 yield replace(one, kind=kind)
+
+
+def _head_of_loop(spot: Spot) -> range:
+    """Where the text of what a loop counts stands, which is whole; nothing for what is no loop."""
+    source, opened = spot.source, spot.within.start + 1
+    if source.word(spot.within.start) != "for" or opened not in source.partner:
+        return range(0)
+    return range(source.tokens[opened].start, source.tokens[source.partner[opened]].end)
+
+
+def _has(text: str, name: str) -> int:
+    """How often a text has a name, or a member by its whole name."""
+    return len(re.findall(rf"(?<![\w.]){re.escape(name)}(?![\w.])", text))
 
 
 def _has_type_as_value(spot: Spot, one: Rewrite, old: str) -> bool:
@@ -411,16 +428,3 @@ def offered(spot: Spot) -> list[Rewrite]:
     for one in found:
         first.setdefault(one.apply(spot.source.text), one)
     return list(first.values())
-
-
-def _all_of(text: str, group: Sequence[Rewrite]) -> Rewrite:
-    group = sorted(group, key=lambda one: one.start)
-    start, end = group[0].start, group[-1].end
-    new, at = "", start
-    for one in group:
-        new, at = new + text[at : one.start] + one.text, one.end
-    return Rewrite(start, end, new, group[0].kind, min(one.rank for one in group) + _AT_ONCE)
-
-
-_AT_ONCE = 0.5
-"""How much unlikelier a change at several places is."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from msgspec import Struct
@@ -52,6 +52,20 @@ _ELSEWHERE = 150.0
 _HERE = 20.0
 """How far what is never used is, a member of its own, what the function does not use, and what the statement uses for
 something else."""
+
+
+def all_of(text: str, group: Iterable[Rewrite]) -> Rewrite:
+    """Several changes of a text, as one."""
+    ordered = sorted(group, key=lambda one: one.start)
+    start, end = ordered[0].start, ordered[-1].end
+    new, at = "", start
+    for one in ordered:
+        new, at = new + text[at : one.start] + one.text, one.end
+    return Rewrite(start, end, new, ordered[0].kind, min(one.rank for one in ordered) + _AT_ONCE)
+
+
+_AT_ONCE = 0.5
+"""How much unlikelier a change at several places is."""
 
 
 class Spot(Struct, frozen=True, dict=True):
@@ -106,8 +120,7 @@ class Spot(Struct, frozen=True, dict=True):
         """The first token of an expression, which may stand behind a `return`, or a test without braces."""
         source, first = self.source, node.first
         while first + 1 < node.last:
-            head = first + 1 + (source.word(first) == "if" and source.word(first + 1) == "constexpr")
-            closes = source.partner.get(head, node.last) if source.word(first) in _TESTS else node.last
+            closes = source.partner.get(first + 1, node.last) if source.word(first) in _TESTS else node.last
             if source.word(first) in ("return", "else"):
                 first += 1
             elif closes + 1 < node.last:

@@ -10,7 +10,7 @@ from functools import cached_property
 from msgspec import Struct
 
 _TOKEN = re.compile(
-    r"""(?P<skip>\s+|//(?:[^\n\\]|\\.)*|/\*(?:.*?\*/|.*)|\#(?:[^\n\\]|\\.)*|\\\r?\n)
+    r"""(?P<skip>(?<=\bif)\s+constexpr\b|\s+|//(?:[^\n\\]|\\.)*|/\*(?:.*?\*/|.*)|\#(?:[^\n\\]|\\.)*|\\\r?\n)
       |(?P<text>(?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\((?:.*?\)(?P=mark)"|.*)
           |"(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?)
       |(?P<name>[A-Za-z_]\w*)
@@ -18,7 +18,8 @@ _TOKEN = re.compile(
       |(?P<sign><<=|>>=|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%^|&=]=|::|.)""",
     re.VERBOSE | re.DOTALL,
 )
-"""What has no end goes on to the end of the line or file, so that no text is read twice."""
+"""What has no end goes on to the end of the line or file, so that no text is read twice.
+`if constexpr` is an `if`."""
 _CLOSES = {")": "(", "]": "[", "}": "{"}
 _NO_CALLS = frozenset(
     ("for", "if", "while", "switch", "return", "sizeof", "alignas", "decltype", "catch", "asm")
@@ -199,6 +200,15 @@ class Source:
                 first = i + 1
             i = self.partner.get(i, i) + 1 if self._opens(i) else i + 1
         return [*result, (first, closed)] if closed > opened + 1 else []
+
+    def calls_of(self, name: str) -> Iterator[range]:
+        """Tokens of each call of a function, from its name to the closing bracket."""
+        for called, opened in self.calls(range(len(self.tokens))):
+            if called == name:
+                first = opened - 1
+                while self.tokens[first].text != name:  # behind it may stand arguments of a template
+                    first -= 1
+                yield range(first, self.partner[opened] + 1)
 
     def calls(self, within: range) -> Iterator[tuple[str, int]]:
         """Name and opening bracket of each call; a parameter list looks like one."""

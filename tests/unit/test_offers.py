@@ -233,6 +233,48 @@ def test_an_index_in_the_head_of_a_body_is_taken_for_no_element_of_it() -> None:
         assert rewrites(Spot(source, source.around(i), [source]), "subscripts") is not None
 
 
+def test_every_kind_takes_what_is_asked_when_it_is_compiled() -> None:
+    """`if constexpr (...)`: what is asked does not stand right behind the `if`."""
+    text = "template <bool B> float f(float s) {\n  if constexpr (B) s = -s;\n  return s;\n}\n"
+    spot = spot_of(text, text.index("s = -s"))
+    found = [words(one.apply(text)) for kind in KINDS for one in rewrites(spot, kind)]
+    assert words(text.replace("s = -s;", "s = -s; else s = {};")) in found
+    assert words(text.replace("if constexpr (B) ", "")) in found
+
+
+JOIN = """struct MD { float m, d; };
+__device__ MD join(const MD a, const MD b) {
+  const float m = fmaxf(a.m, b.m);
+  return MD{m, a.d * __expf(a.m - m) + b.d * __expf(b.m - m)};
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("fmaxf(a.m, b.m);", "fmaxf(a.m, b.m); if (m == -INFINITY) return a;"),
+        (
+            "__expf(a.m - m) + b.d * __expf(b.m - m)",
+            "(a.m == -INFINITY ? 0.0f : __expf(a.m - m)) + b.d * (b.m == -INFINITY ? 0.0f : __expf(b.m - m))",
+        ),
+        ("__expf(b.m - m)", "(b.m == -INFINITY ? 0.0f : __expf(b.m - m))"),
+    ],
+    ids=["left early", "both parts", "one part"],
+)
+def test_of_two_that_are_empty_no_difference_is_taken(old: str, new: str) -> None:
+    spot = spot_of(JOIN, JOIN.index(old))
+    assert words(JOIN.replace(old, new)) in [words(one.apply(JOIN)) for one in rewrites(spot, "of_nothing")]
+
+
+def test_a_head_of_a_loop_is_offered_no_real_number() -> None:
+    text = "struct P { float m; int n; };\nvoid f(P p) { for (int o = 16; o > 0; o >>= 1) { g(p.m, p.n, o); } }\n"
+    found = offered(spot_of(text, text.index("int o")))
+    heads = [one.apply(text).partition("for (")[2].partition(") {")[0] for one in found]
+    assert any("p.n" in one for one in heads)
+    assert not any("p.m" in one for one in heads)
+
+
 def test_a_barrier_is_offered_behind_the_block_of_a_branch() -> None:
     mistaken = STENCIL.replace("\n    __syncthreads();\n  }\n}", "\n  }\n}")
     spot = spot_of(mistaken, mistaken.index("if (i < 50)"))
