@@ -49,6 +49,8 @@ class Held(Struct, frozen=True):
             the edge has no effect, and any larger number may hold.
         narrower: it has a float of 16 bits where there was none, and is judged by a wider tolerance for that.
         doubled: it makes something of two equal operands, `TILE + TILE` or `min(n, n)`: nobody writes that.
+        within: the function that it changes; "" for none.
+        called: functions whose calls it changes, where it has one word for another.
         old: what it replaces.
         work: instructions that all waves execute with it, together.
         longest: those of the wave that executes most.
@@ -71,6 +73,8 @@ class Held(Struct, frozen=True):
     of_extents: bool = False
     narrower: bool = False
     doubled: bool = False
+    within: str = ""
+    called: frozenset[str] = frozenset()
     old: str = ""
     work: int = 0
     longest: int = 0
@@ -177,8 +181,21 @@ def of_text(edit: SourceEdit, text: str, beside: Iterable[str] = ()) -> Held:
         of_extents=_adds_extents(text, edit.rewrite),
         narrower=_NARROW.search(new) is not None and _NARROW.search(old) is None,
         doubled=_doubles(source, start) < _doubles(Source(edit.rewrite.apply(text)), start),
+        within=function_name(source, source.token_at(start)) if source.tokens else "",
+        called=_calls_around(source, start) if _WORD.fullmatch(old) and _WORD.fullmatch(new) else frozenset(),
         old=old,
     )
+
+
+def _calls_around(source: Source, offset: int) -> frozenset[str]:
+    """Functions in whose calls a place of the text lies."""
+    at = source.token_at(offset)
+    within = source.around(at) if source.tokens else range(0)
+    spans = ((name, span) for name, _ in source.calls(within) for span in source.calls_of(name))
+    return frozenset(name for name, span in spans if at in span)
+
+
+_WORD = re.compile(r"[\w.]+")
 
 
 def _doubles(source: Source, offset: int) -> int:
@@ -369,6 +386,7 @@ def likeliest(found: Sequence[Held], case: KernelCase, usual: Work | None) -> li
             one.neutral,
             one.of_many,
             one.of_several,
+            any(one.within in other.called for other in held if other.edit.file != one.edit.file),
             _is_around_another(one, held),
             one.edit.rank,
         ),

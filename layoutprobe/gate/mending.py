@@ -193,11 +193,9 @@ class Mender:
         trials: Trials | None,
         goes_on: Callable[[], bool],
     ) -> Iterator[Held]:
-        """Changes of the same statement that hold as well: what holds is near what was meant."""
-        source = self.edits.sources[edit.file]
-        own = source.around(source.token_at(edit.rewrite.start))
-        within = range(source.tokens[own.start].start, source.tokens[max(own.stop - 1, own.start)].end)
-        near = (one for one in edits if one.file == edit.file and one.rewrite.start in within)
+        """Changes of the same statement that hold as well, and of calls of its function: what holds is near what was
+        meant."""
+        near = self.edits.near(edit, edits)
         some = [one for one in near if one.key not in self._keys][:_BESIDE]
         yield from self.holding(some, trials, goes_on)
 

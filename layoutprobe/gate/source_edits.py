@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count, islice
 from pathlib import Path
 
@@ -44,7 +44,7 @@ from layoutprobe.rewrites.moving import moving
 from layoutprobe.rewrites.registry import KINDS, rewrites
 from layoutprobe.rewrites.spot import Rewrite, Spot
 from layoutprobe.rewrites.substitutes import substitutes
-from layoutprobe.source.expressions import function_around
+from layoutprobe.source.expressions import function_around, function_name
 from layoutprobe.source.macros import macros
 from layoutprobe.source.statements import Source
 
@@ -68,6 +68,12 @@ class SourceEdit(Struct, frozen=True):
     def key(self) -> object:
         """Equal for equal changes."""
         return self.file, self.rewrite.start, self.rewrite.end, self.rewrite.text
+
+
+def _span(source: Source, within: range) -> range:
+    """Where tokens stand in the text."""
+    last = max(within.stop - 1, within.start)
+    return range(source.tokens[within.start].start, source.tokens[last].end)
 
 
 class SourceEdits:
@@ -131,6 +137,18 @@ class SourceEdits:
                 if file == place.file and first.start <= start and end <= last.end:
                     for rewrite in substitutes(spot, start, end):
                         yield SourceEdit(file, rewrite, _INSTEAD + rewrite.rank, finding)
+
+    def near(self, edit: SourceEdit, edits: Iterable[SourceEdit]) -> Iterator[SourceEdit]:
+        """Those of the statement of one of them, and of calls of its function."""
+        source = self.sources[edit.file]
+        at = source.token_at(edit.rewrite.start)
+        within = {edit.file: [_span(source, source.around(at))]}
+        if name := function_name(source, at):
+            for file, other in self.sources.items():
+                within.setdefault(file, []).extend(_span(other, call) for call in other.calls_of(name))
+        for one in edits:
+            if any(one.rewrite.start in span for span in within.get(one.file, ())):
+                yield one
 
     def find(self, line: SourceLine) -> Path | None:
         """The file of a line, where it is one of those that are changed."""

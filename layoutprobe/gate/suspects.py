@@ -73,14 +73,19 @@ class Suspects:
         return min(map(self._later, about), default=0.0)
 
     def _later(self, one: Suspect) -> float:
-        if one.missed > _MISSED:
+        if one.missed > _may_miss(one):
             return _NEVER * min(1.0, _STEEP * one.missed) * (_PARTLY if one.partly else 1.0)
         return -_LIKELIER * self._known * (1.0 - one.besides) ** 2
 
     def worst(self, most: int) -> list[Suspect]:
         """Those that go into all that is wrong and the least besides, so many at most."""
-        every = [one for of_file in self._in.values() for one in of_file if one.missed <= _MISSED]
+        every = [one for of_file in self._in.values() for one in of_file if one.missed <= _may_miss(one)]
         return sorted(every, key=lambda one: (one.besides, one.end - one.start))[:most]
+
+
+def _may_miss(one: Suspect) -> float:
+    """Wrong elements that an expression of which all of them come may leave where they are."""
+    return _MISSED_OF_ENDED if one.partly else _MISSED
 
 
 def _around(found: Iterable[Suspect], start: int, end: int) -> Suspect | None:
@@ -99,6 +104,8 @@ _LOSES = re.compile(r"[/%&<>?]|\b(?:\w*_)?(?:min|max|clamp|fminf|fmaxf)\(")
 _MISSED, _STEEP = 0.04, 2.0
 """Wrong elements that may stay where they are by chance, as what moves is rounded or cut; beyond that, what misses
 half of them is as bad as what misses all."""
+_MISSED_OF_ENDED = 0.3
+"""The same where a run has ended early: what did not move may have been of the rest."""
 _PARTLY = 0.3
 """How much less is known where a run has ended early: a larger value might move more."""
 _OF_STATEMENTS = 0.6

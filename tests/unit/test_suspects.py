@@ -47,6 +47,20 @@ def asked(moves: dict[tuple[str, str], list[list[np.ndarray] | None]] | None = N
     return suspects(ways, WRONG, {FILE: TEXT})
 
 
+@pytest.mark.parametrize("ended", [False, True])
+def test_what_a_run_that_ended_has_not_moved_is_no_objection(*, ended: bool) -> None:
+    """Of four wrong elements it moves three; the fourth may be of what such a run never came to."""
+    wrong = [np.array([True, True, True, True, False, False])]
+    way: list[list[np.ndarray] | None] = [
+        [np.array([True, True, True, False, False, False])],
+        *[None] * ended,
+    ]
+    ways = [(edit("a", "lp_other(a)", at="a *"), one) for one in way]
+    found = suspects(ways, wrong, {FILE: TEXT})
+    assert bool(found.worst(1)) is ended
+    assert (found.later(edit("a", "A", at="a *")) < 0) is ended
+
+
 def test_what_goes_into_all_that_is_wrong_and_nothing_else_comes_first() -> None:
     found = asked()
     every = [("c", "C", "* c"), ("b", "B", "+ b"), ("a", "A", "a *"), ("n", "N", "/ n")]
