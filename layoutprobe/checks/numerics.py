@@ -47,8 +47,9 @@ overflow are not judged), and with a row of A and a column of B of NaN, and sing
 last k: these must arrive, and nowhere else.
 Where the manifest says that the kernel bears inputs which are not usual (`bears`), it runs on these, too, and an
 output that is off by more than a tenth there is a finding. Where it does not say so, every kernel has to bear inputs
-of about 0.001, codes that the manifest gives in another order, and all of an input at about -120 or 120 where the
-reference gives the same of it with a constant more (a softmax, what is left of a mean).
+of about 0.001, single elements that are much larger than all others, codes that the manifest gives in another order,
+and all of an input at about -120 or 120 where the reference gives the same of it with a constant more (a softmax,
+what is left of a mean).
 A contract may ask for runs in which the output is a copy of B (identity), zero (zeros), or a copy in some rows and
 zero in all others (ranges): they name the row and the column of B that stand in a wrong place.
 Undefined output elements are wrong. A Python reference gets all floats as float64, whatever

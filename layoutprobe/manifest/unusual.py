@@ -31,6 +31,8 @@ _NEAR_EPSILON = 2.0**-10
 _HALVES, _CODES = 8, 7
 _WIDE = 16
 """Bits of floats that hold such numbers without much rounding."""
+_PEAKS = (32, 4.0), (256, 16.0), (1024, 64.0)
+"""One element in how many is how large: f32 holds the exponential of each."""
 _WAVE, _RUNS = 32, 8
 """Elements that are alike, and how often others come."""
 _LARGE, _ANY = 1 << 22, (1 << 62) - 1
@@ -281,6 +283,18 @@ def _none(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
     return np.zeros_like(usual) if mine and usual.all() else usual
 
 
+def _peaked(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
+    """Few elements are much larger than all about them, most of them negative, fewer the larger: of many a block one
+    element is the largest by far, and what misses that one tells."""
+    if not mine:
+        return usual
+    chance = np.random.default_rng(usual.size)
+    drawn, found = chance.random(usual.shape), usual / 4
+    for apart, size in _PEAKS:
+        found = np.where(drawn < 1 / apart, size, found)
+    return np.where((np.abs(found) > 2) & (chance.random(usual.shape) < 0.75), -np.abs(found), found)
+
+
 def _slight(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
     return usual * _BELOW_F16 if mine else usual
 
@@ -366,6 +380,14 @@ UNUSUAL = {
     ),
     "faint": Unusual("all inputs are about 0.001", _faint, scaled=True, linear=True, met="by all"),
     "sunk": Unusual(f"all inputs are about -{_SHIFT}", _sunk, scaled=True, linear=True),
+    "peaks": Unusual(
+        "single elements of {name} are much larger than all others",
+        _peaked,
+        _is_wide,
+        exact=True,
+        linear=True,
+        met="by all",
+    ),
     "subnormal": Unusual("{name} is subnormal", _subnormal, _is_small),
     "blank": Unusual("rows of the inputs are zero", _blank),
     "halves": Unusual("values tie, or lie half-way between two integers", _halves, whole=True),

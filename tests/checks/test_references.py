@@ -432,6 +432,48 @@ def test_a_level_that_the_reference_heeds_is_none_of_the_kernels_business(tmp_pa
     assert (found.error, found.findings, found.exit_code) == ("", (), 0), found
 
 
+LARGEST = Style(
+    HEAD
+    + """extern "C" __global__ void layer(const float* x, float* y, float* scale) {
+  const int lane = threadIdx.x, at = (blockIdx.x * 32 + lane) * 4;
+  const float4 v = *(const float4*)(x + at);
+  float most = fmaxf(fmaxf(fabsf(v.x), fabsf(v.y)), fmaxf(fabsf(v.z), fabsf(v.w)));
+  for (int o = 16; o; o >>= 1) most = fmaxf(most, __shfl_xor(most, o));
+  const int e = ilogbf(most);
+  y[at] = ldexpf(v.x, -e); y[at + 1] = ldexpf(v.y, -e); y[at + 2] = ldexpf(v.z, -e); y[at + 3] = ldexpf(v.w, -e);
+  if (lane == 0) scale[blockIdx.x] = (float)e;
+}
+""",
+    """block = [32]
+grid = ["M"]
+sizes = [{ M = 8 }, { M = 16 }]
+contract = { kind = "reference", function = "reference.py:layer" }
+argument = [
+  { name = "x", role = "in", dtype = "f32", shape = ["M", 128] },
+  { name = "y", role = "out", dtype = "f32", shape = ["M", 128] },
+  { name = "scale", role = "out", dtype = "f32", shape = ["M"] },
+]""",
+    """
+import numpy as np
+def layer(inputs, sizes):
+    most = np.abs(inputs["x"]).max(1)
+    e = np.frexp(most)[1] - 1.0
+    return {"y": inputs["x"] / 2.0 ** e[:, None], "scale": e}
+""",
+)
+
+
+@pytest.mark.parametrize(
+    "edit", [("fabsf(v.w)", "v.w"), ("fabsf(v.z)", "0.0f")], ids=["a sign", "an element"]
+)
+def test_single_large_elements_are_borne(tmp_path: Path, edit: tuple[str, str]) -> None:
+    """Of random numbers of one size another one in the block is about as large: its exponent is the same."""
+    assert verdict(tmp_path, LARGEST).exit_code == 0
+    first, *_ = verdict(tmp_path, LARGEST, (edit,)).findings
+    assert first.rule.id == "numerics/not-borne"
+    assert "where single elements of x are much larger than all others" in first.what
+
+
 def test_large_numbers_that_end_a_launch_are_no_finding(tmp_path: Path) -> None:
     """An index made of a number: what a kernel has to bear, its reference does not say."""
     old = "__half2float(x[at])"
