@@ -237,6 +237,35 @@ def like_a_sibling(spot: Spot) -> Iterator[Rewrite]:
                     first = spot.start(part)
                     text = f"{head}({spot.source.slice(first, part.last)})"
                     yield spot.replace(first, part.last, text, "like_a_sibling")
+        if node.kind == "sum":
+            yield from (replace(one, rank=_SCALED) for one in _scaled_alike(spot, node))
+
+
+_SCALED = 1.0
+"""How much unlikelier a factor is forgotten than a function."""
+
+
+def _scaled_alike(spot: Spot, node: Node) -> Iterator[Rewrite]:
+    """`(a - b) * s` and `a * s - b * s` for `a * s - b`: what one term is multiplied with, another."""
+    first, seen = spot.start(node), set[str]()
+    for part in node.parts:
+        factors = part.parts if part.kind == "product" else ()
+        for nth, factor in enumerate(factors):
+            scale, sign = spot.text(factor), spot.operator(part, nth) or "*"
+            if sign not in "*/" or scale in seen or spot.sorts(factor) != {"real"}:
+                continue
+            seen.add(scale)
+            for other in node.parts:
+                if other is not part and scale not in spot.text(other).split():
+                    yield spot.replace(
+                        other.first, other.last, f"{spot.text(other)} {sign} {scale}", "like_a_sibling"
+                    )
+            if nth:
+                before, behind = (
+                    spot.source.slice(first, factors[nth - 1].last),
+                    spot.source.slice(factor.last, node.last),
+                )
+                yield spot.replace(first, node.last, f"({before} {behind}) {sign} {scale}", "like_a_sibling")
 
 
 def _called_alone(spot: Spot, part: Node) -> str:

@@ -267,6 +267,15 @@ def test_of_two_that_are_empty_no_difference_is_taken(old: str, new: str) -> Non
     assert words(JOIN.replace(old, new)) in [words(one.apply(JOIN)) for one in rewrites(spot, "of_nothing")]
 
 
+@pytest.mark.parametrize("right", ["(x - d) * scale", "x * scale - d * scale"])
+def test_a_factor_that_one_term_has_is_offered_for_all(right: str) -> None:
+    text = "float f(float x, float d, float scale) { return x * scale - d; }"
+    spot = spot_of(text, text.index("return"))
+    assert words(text.replace("x * scale - d", right)) in [
+        words(one.apply(text)) for one in offered(spot)[:EARLY]
+    ]
+
+
 def test_a_head_of_a_loop_is_offered_no_real_number() -> None:
     text = "struct P { float m; int n; };\nvoid f(P p) { for (int o = 16; o > 0; o >>= 1) { g(p.m, p.n, o); } }\n"
     found = offered(spot_of(text, text.index("int o")))
