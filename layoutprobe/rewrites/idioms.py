@@ -75,8 +75,12 @@ def magnitudes(spot: Spot) -> Iterator[Rewrite]:
     for value in values if re.search(r"fabs|max|>", spot.body) else ():
         text = spot.source.slice(spot.start(value), value.last)
         real = value.kind == "leaf" and "integer" not in spot.sorts(value)
-        if real and "fabs" not in text and re.search(r"[A-Za-z_]", text):
+        if real and re.search(r"[A-Za-z_]", text) and not _OF_BITS.search(text):
             yield spot.replace(spot.start(value), value.last, f"fabsf({text})", "magnitudes")
+
+
+_OF_BITS = re.compile(r"fabs|_as_u?int|\bunsigned\b|\bu?int\d*\b")
+"""What has no sign any more, or is none of a real number."""
 
 
 def _is_largest(spot: Spot, node: Node) -> bool:

@@ -24,7 +24,7 @@ from layoutprobe.numbers.magnitude import usual_size
 from layoutprobe.observe.coverage import Coverage
 from layoutprobe.trace.comparison import Comparison
 from layoutprobe.trace.products import product_beside
-from layoutprobe.trace.references import reference_of
+from layoutprobe.trace.references import reference_bound, reference_of
 from layoutprobe.trace.subject import Recorded, RunSpec, Subject, UndecidedError
 from layoutprobe.trace.ties import settled
 
@@ -345,7 +345,10 @@ def _beside(subject: Subject, recorded: Recorded, usual: Sequence[Comparison]) -
             wanted = np.broadcast_to(wanted, one.expected.shape)
             if what.scaled and usual_size(wanted) < _SHRUNK * usual_size(one.expected):
                 continue
-            held, bound = _far(wanted, one.dtype)
+            held, far = _far(wanted, one.dtype)
+            bound = np.zeros(wanted.shape) if _exactly(subject, kind, one.dtype) else far
+            if subject.case.tolerance_of(one.name).given:
+                bound = np.fmax(bound, reference_bound(subject, one.name, wanted))
             yield Comparison(
                 one.name,
                 one.output,
@@ -354,7 +357,7 @@ def _beside(subject: Subject, recorded: Recorded, usual: Sequence[Comparison]) -
                 observed,
                 wanted,
                 np.zeros(observed.shape, np.bool_),
-                0.0 if _exactly(subject, kind, one.dtype) else bound,
+                bound,
                 judged=held,
             )
 

@@ -217,6 +217,37 @@ def test_single_elements_may_be_farther_off_where_sums_of_rounded_numbers_cancel
     assert len(rounded_between([found])) == right
 
 
+_LOG = np.log(np.random.default_rng(5).integers(1, 9, (90, 30)) / 64)
+_LOG[7, 3] = np.log(3.5 / 64)
+
+
+def _in_steps(inputs: Inputs) -> NDArray[Any]:
+    """Rounded on the way, to 64ths: one element lies half-way between two."""
+    return np.asarray((np.rint(np.exp(inputs["x"]) * 64) / 64) @ inputs["v"])
+
+
+@pytest.mark.parametrize(
+    ("row", "jumps", "right"),
+    [(7, 1, True), (7, 3, False), (8, 1, False)],
+    ids=["the other side", "farther than that", "where nothing is half-way"],
+)
+def test_elements_of_what_is_rounded_on_the_way_may_lie_on_the_other_side(
+    row: int, jumps: int, *, right: bool
+) -> None:
+    """Of a reference that rounds itself: f32 rounds before that, and lands elsewhere."""
+    inputs = {"x": _LOG, "v": _V}
+    sides = [_in_steps(inputs | {"x": _LOG + by}) for by in (-1e-6, 1e-6)]
+    expected = _in_steps(inputs)
+    other = next(side for side in sides if (side != expected).any())
+    observed = expected.copy()
+    observed[row] += jumps * (other - expected)[7]
+    c = Comparison("y", "y", RunSpec(), "f32", observed, expected, np.zeros(observed.shape, np.bool_), 1e-4)
+    subject = SimpleNamespace(reference=lambda inputs, sizes: {"y": _in_steps(inputs)}, sizes={}, memo={})
+    (found,) = between_steps(cast(Subject, subject), inputs, (), [c])
+    assert c.wrong.sum() > 9
+    assert bool(found.wrong.any()) is not right
+
+
 @pytest.mark.parametrize("observed", [5.0, np.inf, np.nan])
 def test_what_is_not_judged_is_right_whatever_is_there(observed: float) -> None:
     """Also where another launch has stored something else there, as with a change that mends the rest."""
