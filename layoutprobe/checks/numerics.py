@@ -61,10 +61,10 @@ nothing computes in, as that of a temporary: where that is meant, a [tolerance] 
 reference rounds to 16 bits or less itself, and more than a tenth of an output are other numbers of these, how the
 kernel rounds is not judged, and the headline says it. Integers and floats of
 8 bits are to be what the reference gives. Where they are not, it is called again with arithmetic that is off by up
-to 2^-22 where f32 is not exact, and once with every step rounded to f32: what becomes the neighbour so lies at a tie,
-either of both passes, and the headline says it. So does a float of which few elements (a fiftieth) are wrong, and none
-is farther off than such arithmetic makes the reference: one that rounds to 16 bits itself jumps. Where it is wrong, it
-is asked what it gives of altered inputs: one
+to 2^-22 where f32 is not exact, and once with every step rounded to f32: what becomes the neighbour so lies at a
+tie, either of both passes, and the headline says it. So does a float of which few elements (a fiftieth) are wrong,
+and none is farther off than such arithmetic makes the reference: one that rounds to 16 bits itself jumps. Where it is
+wrong, it is asked what it gives of altered inputs: one
 that gives every element of every output as it is, at all sizes at which it is wrong, is the cause; so is a change of
 one step in the text of a file that imports nothing but numpy and the like. Where none is, single elements are moved
 far off, in the kernel and for the reference, and an output that follows in one of them alone is computed of other
