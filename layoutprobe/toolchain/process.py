@@ -6,14 +6,16 @@ import os
 import selectors
 import signal
 import subprocess
+import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from math import ceil
 from pathlib import Path
 
 from layoutprobe.errors import LateError, ToolchainError
+from layoutprobe.toolchain import cache
 
 try:
     import resource
@@ -67,12 +69,11 @@ def run(
         LateError: it does not end in time.
     """
     most = seconds or _seconds.get() or TIMEOUT_SECONDS
-    environment = {k: v for k, v in os.environ.items() if k not in _HIDDEN_INPUTS}
     try:
         process = subprocess.Popen(
             command,
             cwd=cwd,
-            env=environment,
+            env=with_zigs_folder({k: v for k, v in os.environ.items() if k not in _HIDDEN_INPUTS}),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -97,6 +98,19 @@ def run(
             _end(process)
             raise
     return subprocess.CompletedProcess(command, process.returncode, output, errors)
+
+
+def with_zigs_folder(environment: Mapping[str, str]) -> dict[str, str]:
+    """An environment in which zig knows where to keep its C library: without a home, as in a service or a container,
+    it ends."""
+    if any(environment.get(name) for name in _CACHES_OF_ZIG):
+        return dict(environment)
+    root = cache.directory() or Path(tempfile.gettempdir()) / "layoutprobe"
+    return {**environment, _CACHES_OF_ZIG[0]: str(root / "zig")}
+
+
+_CACHES_OF_ZIG = ("ZIG_GLOBAL_CACHE_DIR", "XDG_CACHE_HOME", "HOME")
+"""Each names a folder in which zig keeps what it builds once."""
 
 
 def _printed(process: subprocess.Popen[bytes], seconds: float) -> tuple[str, str]:

@@ -278,3 +278,18 @@ def test_doctor_finds_an_unwritable_cache(world: Path, monkeypatch: pytest.Monke
     part = parts(world)["cache"]
     assert not part.found
     assert "LAYOUTPROBE_CACHE" in part.cost_if_missing
+
+
+@pytest.mark.parametrize("named", ["ZIG_GLOBAL_CACHE_DIR", "XDG_CACHE_HOME", "HOME"])
+def test_zig_keeps_what_it_builds_where_it_is_told(named: str) -> None:
+    assert tool.with_zigs_folder({named: "/there"}) == {named: "/there"}
+
+
+def test_zig_keeps_what_it_builds_in_the_cache_where_there_is_no_home(
+    world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ends with "AppDataDirUnavailable" else, and a service or a container may have none."""
+    folder = tool.with_zigs_folder({"HOME": "", "PATH": "/bin"})
+    assert folder == {"HOME": "", "PATH": "/bin", "ZIG_GLOBAL_CACHE_DIR": str(world / "cache" / "zig")}
+    monkeypatch.setenv("LAYOUTPROBE_CACHE", "off")
+    assert Path(tool.with_zigs_folder({})["ZIG_GLOBAL_CACHE_DIR"]).is_absolute()

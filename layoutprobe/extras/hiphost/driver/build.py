@@ -5,6 +5,7 @@ source -> code object per target -> bundle -> host object -> program, linked to 
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,7 @@ from layoutprobe.files import writing
 from layoutprobe.toolchain.compile import compile_hip
 from layoutprobe.toolchain.find import Compiler, probe
 from layoutprobe.toolchain.headers import OWN, STOOD_IN_FOR
+from layoutprobe.toolchain.process import with_zigs_folder
 
 DEFINES = ("-D__HIP_PLATFORM_AMD__=1", "-DLAYOUTPROBE_HIPCC=1")
 """As hipcc defines; with the second, the project's headers bring the host's side along."""
@@ -195,7 +197,7 @@ class _Build(Struct):
 
 def _run(command: Sequence[str]) -> None:
     try:
-        code = subprocess.call(command)
+        code = subprocess.call(command, env=with_zigs_folder(os.environ))
     except OSError as refused:
         raise ToolchainError(f"{command[0]} cannot be run", observed=str(refused)) from refused
     if code:
