@@ -113,9 +113,13 @@ class Table:
         self.file = file
         self.name = name
 
+    def is_shared(self, key: str) -> bool:
+        """Whether a key comes from table [defaults]."""
+        return key in self._data and key not in self._own
+
     def key(self, key: str) -> str:
         """Full path of a key."""
-        if key in self._data and key not in self._own:
+        if self.is_shared(key):
             return f"defaults.{key}"
         return f"{self.name}.{key}" if self.name else key
 

@@ -77,6 +77,7 @@ def read_manifest(
         for sizes in case.sizes:
             _bound(case, sizes, path)
         kernels.append(case)
+    _require_known(Section(defaults, path, "defaults"), kernels)
     if len(guessed) == len(kernels):  # they may be written in other ways
         kernels = [replace(case, guessed=lines) for case, lines in zip(kernels, guessed, strict=True)]
     judged_by = {
@@ -244,13 +245,28 @@ def _bears(table: Section, arguments: Sequence[Argument]) -> tuple[str, ...] | N
 
 
 def _fixed(table: Section, arguments: Sequence[Argument]) -> tuple[str, ...]:
-    """Scalar arguments that have one value, or follow the sizes, whoever launches the kernel; and its block."""
+    """Scalar arguments that have one value, or follow the sizes, whoever launches the kernel; and its block. Of those
+    that all kernels share, as many as this one has."""
     names = table.strings("fixed", "names of scalar arguments")
-    known = [*(one.name for one in arguments if one.role == "scalar"), BLOCK]
+    known = [*_scalars(arguments), BLOCK]
+    if table.is_shared("fixed"):
+        return tuple(name for name in names if name in known)
     for name in names:
         if name not in known:
             table.fail("fixed", f"some of {', '.join(known)}", did_you_mean(name, known))
     return names
+
+
+def _require_known(defaults: Section, kernels: Sequence[KernelCase]) -> None:
+    """Names in `fixed` of all kernels are those of a scalar argument of one, at least."""
+    known = list(dict.fromkeys([*(name for case in kernels for name in _scalars(case.arguments)), BLOCK]))
+    for name in defaults.strings("fixed", "names of scalar arguments"):
+        if name not in known:
+            defaults.fail("fixed", f"some of {', '.join(known)}", did_you_mean(name, known))
+
+
+def _scalars(arguments: Sequence[Argument]) -> list[str]:
+    return [one.name for one in arguments if one.role == "scalar"]
 
 
 def _limits(table: Section) -> Limits:

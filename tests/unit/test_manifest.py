@@ -113,6 +113,16 @@ def test_defaults_hold_where_a_kernel_is_silent(read: Read) -> None:
     assert case.seed == 4
 
 
+def test_what_is_fixed_for_all_kernels_is_so_for_those_that_have_it(read: Read) -> None:
+    other = GEMM.replace('name = "g"', 'name = "h"').replace('name = "K", role', 'name = "depth", role')
+    both = f'[defaults]\nfixed = ["K", "block"]\n{GEMM}{other}'
+    assert [case.fixed for case in read(both).kernels] == [("K", "block"), ("block",)]
+    with pytest.raises(UsageError) as refused:
+        read(both.replace('fixed = ["K"', 'fixed = ["depht"'))
+    assert "defaults.fixed" in str(refused.value.where)
+    assert "depth" in (refused.value.hint or "")
+
+
 def test_the_kernels_that_come_with_the_project_are_declared() -> None:
     folder = ROOT / "probes" / "gemm" / "seeds"
     manifest = read_manifest(folder / "layoutprobe.toml")
