@@ -13,8 +13,6 @@ from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.engine.registry import busy_engine, in_c
 from layoutprobe.errors import ProbeError, ToolchainError
@@ -23,8 +21,8 @@ from layoutprobe.gate.copies import SourceCopy
 from layoutprobe.gate.source_edits import SourceEdit
 from layoutprobe.gate.suspects import Moved
 from layoutprobe.gate.trying import BEFORE, Before, Change, Trials, longer_with
-from layoutprobe.isa.edit import with_source
-from layoutprobe.isa.inst import Inst, Operand
+from layoutprobe.isa.edit import Literals, is_literal
+from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.machine.program import UnboundError
 from layoutprobe.rewrites.chosen import SIGN
@@ -231,12 +229,15 @@ class Variants:
         return 0 if self._built is None else self._built.size
 
     @cached_property
-    def _asks(self) -> Sequence[tuple[Built, Sequence[Inst]]]:
-        """The kernel, and those before it, with the instructions that bring the number."""
+    def _asks(self) -> Sequence[tuple[Built, Mapping[int, Inst]]]:
+        """The kernel, and those before it, with the instructions that bring the number, by their addresses."""
         assert self._built is not None
         kernels = (self._built, *self._built.before)
         insts = [(one, load_instructions(one.code, one.kernel).values()) for one in kernels]
-        return [(one, [inst for inst in own if any(map(_is_sign, inst.src))]) for one, own in insts]
+        return [
+            (one, {inst.pc: inst for inst in own if any(is_literal(source, SIGN) for source in inst.src)})
+            for one, own in insts
+        ]
 
     def cost(self, trials: Trials) -> float:
         """About what a run of it takes, in microseconds of a processor; see `AtSize.cost`."""
@@ -261,7 +262,7 @@ class Variants:
         """A run of it with a change; None where the code never asks for one."""
         built, number = self._built, self._numbers[edit.key]
         assert built is not None
-        said = [{inst.pc: (_saying(inst, number),) for inst in insts} for _, insts in self._asks]
+        said = [Literals(insts, SIGN, number) for _, insts in self._asks]
         before = [Before(one, own) for (one, _), own in zip(self._asks[1:], said[1:], strict=True)]
         change = {"code": built.code, "kernel": built.kernel.name, "changes": said[0], BEFORE: before}
         return (lambda _: change) if any(said) else None
@@ -323,13 +324,3 @@ def _refused(
         elif found and not found[-1][0]:  # what is asked for at run time is no constant, where one is needed
             found[-1] = numbers, f"{found[-1][1]}{why if why.startswith(_INSTANCE) else ''}"
     return found
-
-
-def _is_sign(operand: Operand) -> bool:
-    return operand.kind == "literal" and operand.value == SIGN
-
-
-def _saying(inst: Inst, number: int) -> Inst:
-    """The instruction that brings the number, with another one."""
-    at = next(i for i, operand in enumerate(inst.src) if _is_sign(operand))
-    return with_source(inst, at, replace(inst.src[at], value=number))

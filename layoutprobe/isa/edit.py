@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -56,6 +56,31 @@ def edit(key: tuple[object, ...], says: str, rank: float, *made: Inst) -> Edit:
 def with_source(inst: Inst, at: int, operand: Operand) -> Inst:
     """An instruction with another source."""
     return replace(inst, src=(*inst.src[:at], operand, *inst.src[at + 1 :]))
+
+
+class Literals(Mapping[int, Made]):
+    """Address -> the instruction there with another literal, the same in all of them: a program of many variants is
+    told so which one it is. Instructions are made when somebody asks for them."""
+
+    def __init__(self, insts: Mapping[int, Inst], old: int, new: int) -> None:
+        """Args: insts: by address, each with the literal `old`; new: what stands in its place."""
+        self.insts, self.old, self.new = insts, old, new
+
+    def __getitem__(self, pc: int) -> Made:
+        inst = self.insts[pc]
+        at = next(i for i, one in enumerate(inst.src) if is_literal(one, self.old))
+        return (with_source(inst, at, replace(inst.src[at], value=self.new)),)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.insts)
+
+    def __len__(self) -> int:
+        return len(self.insts)
+
+
+def is_literal(operand: Operand, value: int) -> bool:
+    """Whether an operand is a literal of that value."""
+    return operand.kind == "literal" and operand.value == value
 
 
 _PLACES = ("first", "second", "third", "fourth")

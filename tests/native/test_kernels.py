@@ -21,7 +21,7 @@ from layoutprobe.engine.native.engine import NativeEngine
 from layoutprobe.engine.native.interpreter import Interpreter
 from layoutprobe.engine.numpy_engine import NumpyEngine
 from layoutprobe.errors import ExecutionError
-from layoutprobe.isa.edit import Known
+from layoutprobe.isa.edit import Known, Literals
 from layoutprobe.isa.edits import edits
 from layoutprobe.isa.inst import Operand
 from layoutprobe.isa.store import load_instructions
@@ -259,4 +259,12 @@ def test_another_number_in_place_of_one_is_left_to_c(monkeypatch: pytest.MonkeyP
         assert not np.array_equal(_outcome(changed, ENGINES[0]).buffers[1], before), name
         assert (inst.pc not in stopped) == native_still, name
         stopped.clear()
+    told = replace(launch, changes=Literals({scalar.pc: scalar}, 0x12345, 0x777))
+    assert compare(told) == ""
+    one_by_one = replace(
+        launch, changes={scalar.pc: (replace(scalar, src=(Operand("literal", value=0x777),)),)}
+    )
+    assert np.array_equal(_outcome(told, ENGINES[0]).buffers[1], _outcome(one_by_one, ENGINES[1]).buffers[1])
+    assert not np.array_equal(_outcome(told, ENGINES[0]).buffers[1], before)
+    assert not stopped
     assert np.array_equal(_outcome(launch, ENGINES[0]).buffers[1], before)

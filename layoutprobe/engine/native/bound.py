@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any
@@ -22,6 +21,7 @@ from layoutprobe.engine.native.steps import Steps, Watched, numbers_in
 from layoutprobe.engine.native.template import Layout
 from layoutprobe.engine.native.templates import EXPANDING
 from layoutprobe.engine.native.tracing import UntraceableError
+from layoutprobe.isa.edit import Literals, is_literal
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import MOVES, Kind
 from layoutprobe.machine.observer import moves_of
@@ -64,6 +64,7 @@ class Bound(Struct, frozen=True, eq=False, dict=True):
     _watched_records: dict[Watched, ctypes.Array[Ins]] = field(default_factory=dict)
     _alone: dict[int, ctypes.Array[Ins]] = field(default_factory=dict)
     _named: dict[int, NDArray[np.uint64]] = field(default_factory=dict)
+    _asked: list[tuple[Mapping[int, Inst], NDArray[np.int64] | None]] = field(default_factory=list)
 
     __repr__ = brief
 
@@ -115,32 +116,32 @@ class Bound(Struct, frozen=True, eq=False, dict=True):
             self._watched_records[watched] = self._changed(watched)
         return self._watched_records[watched]
 
-    def with_literals(self, changes: Mapping[int, tuple[Inst, ...]]) -> Bound | None:
-        """The kernel in which instructions that read nothing but a literal have another one; None where more is
-        changed. Nothing is bound again: a program of many variants is launched with one number after the other."""
-        if not changes.keys() <= self._literals.keys():
+    def with_literals(self, changes: Literals) -> Bound | None:
+        """The kernel in which instructions that read nothing but a literal have another one; None where some read
+        more. Nothing is bound again: a program of many variants is launched with one number after the other."""
+        if not any(insts is changes.insts for insts, _ in self._asked):
+            self._asked[:] = [(changes.insts, self._words_of(changes))]
+        ((_, words),) = self._asked
+        if words is None:
             return None
         records, _ = self._copy()
-        for pc, insts in changes.items():
-            for n, place in self._literals[pc]:
-                old = self.records[n].inst
-                if len(insts) != 1 or old is None or not _differs_in_literal(old, insts[0]):
-                    return None
-                records[n].k[place] = insts[0].src[0].value
-        return replace(self, _plain_records=records, _watched_records={}, _alone={})
+        np.frombuffer(memoryview(records).cast("B"), np.uint32)[words] = changes.new
+        return replace(self, _plain_records=records, _watched_records={}, _alone={}, _asked=[])
 
-    @cached_property
-    def _literals(self) -> Mapping[int, Sequence[tuple[int, int]]]:
-        """Address of what reads nothing but a literal -> its records, and which of their numbers that is."""
-        found = defaultdict[int, list[tuple[int, int]]](list)
+    def _words_of(self, changes: Literals) -> NDArray[np.int64] | None:
+        """Which words of the records, in C's form, hold the literals; None where an instruction reads more."""
+        found, seen = list[int](), set[int]()
         for n, record in enumerate(self.records):
             inst = record.inst
-            if inst is None or record.symbol not in self.lowered.forms or inst.pair or len(inst.src) != 1:
+            if inst is None or record.pc not in changes.insts:
                 continue
-            literal, numbers = inst.src[0], record.immediates
-            if literal.kind == "literal" and numbers.count(literal.value) == 1:
-                found[record.pc].append((n, numbers.index(literal.value)))
-        return found
+            numbers = record.immediates
+            alone = record.symbol in self.lowered.forms and not inst.pair and len(inst.src) == 1
+            if not alone or not is_literal(inst.src[0], changes.old) or numbers.count(changes.old) != 1:
+                return None
+            seen.add(record.pc)
+            found.append((n * ctypes.sizeof(Ins) + Ins.k.offset) // _WORD + numbers.index(changes.old))
+        return np.array(found, np.int64) if seen == changes.insts.keys() else None
 
     def changed(self, changes: Changed) -> Bound:
         """The kernel in which something else is executed at some addresses: by numpy, but for another number."""
@@ -227,13 +228,8 @@ class Bound(Struct, frozen=True, eq=False, dict=True):
         return {name: np.array(places, np.int64) for name, places in found.items()}
 
 
-def _differs_in_literal(old: Inst, new: Inst) -> bool:
-    """Whether two instructions, of which one has a literal as its only source, are alike but for that."""
-    return (
-        (old.name, old.dst, old.mods, old.pair) == (new.name, new.dst, new.mods, new.pair)
-        and len(new.src) == 1
-        and new.src[0] == replace(old.src[0], value=new.src[0].value)
-    )
+_WORD = 4
+"""Bytes of a number in a record."""
 
 
 @cache

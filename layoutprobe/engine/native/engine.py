@@ -26,6 +26,7 @@ from layoutprobe.engine.native.state import CRegion, WaveMemory
 from layoutprobe.engine.native.steps import Steps
 from layoutprobe.engine.numpy_engine import NumpyEngine
 from layoutprobe.errors import ExecutionError
+from layoutprobe.isa.edit import Literals
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.events import Events
 from layoutprobe.machine.float_mode import guarded
@@ -98,7 +99,8 @@ class NativeEngine:
         if bound is None or stops is None or waits or not stops <= bound.executed:
             return self._numpy.run(dispatch)
         if dispatch.changes:
-            numbers = bound.with_literals(dispatch.changes) if events == _NONE else None
+            told = dispatch.changes if events == _NONE else None
+            numbers = bound.with_literals(told) if isinstance(told, Literals) else None
             bound = numbers or bound.changed(self._numpy.changed(dispatch)[1])
         return self._result(self._run(dispatch, bound, events))
 
