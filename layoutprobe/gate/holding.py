@@ -386,11 +386,17 @@ def likeliest(found: Sequence[Held], case: KernelCase, usual: Work | None) -> li
             one.neutral,
             one.of_many,
             one.of_several,
-            any(one.within in other.called for other in held if other.edit.file != one.edit.file),
+            _is_of_what_is_called(one, held),
             _is_around_another(one, held),
             one.edit.rank,
         ),
     )
+
+
+def _is_of_what_is_called(one: Held, held: Sequence[Held]) -> bool:
+    """Whether it changes a helper of another file, where another word in a call of it is enough: other kernels call
+    it, too."""
+    return any(one.within in other.called for other in held if other.edit.file != one.edit.file)
 
 
 def _is_for_a_name(one: Held, held: Sequence[Held]) -> bool:

@@ -339,3 +339,34 @@ def test_what_makes_something_of_two_equal_operands_is_doubted(
     start = text.index(old)
     edit = SourceEdit(Path("kernel.hip"), Rewrite(start, start + len(old), new, "names"), 0.0, FINDING)
     assert of_text(edit, text).is_doubtful(CASE) is doubted
+
+
+HELPER = """template <int W> float largest(float x) {
+  for (int o = W / 2; o > 0; o >>= 1) x = fmaxf(x, shuffle(x, o));
+  return x;
+}
+"""
+CALLER = "void f(float* y, float x) {\n  y[0] = largest<8>(x);\n  y[1] = x;\n}\n"
+
+
+@pytest.mark.parametrize(("old", "new", "call_first"), [("8", "16", True), ("(x)", "(x + 1)", False)])
+def test_of_a_helper_of_another_file_and_a_call_of_it_the_call_comes_first(
+    old: str, new: str, *, call_first: bool
+) -> None:
+    """Where one word of the call is another one: what is added to an argument may make up for the helper."""
+
+    def changed(file: str, text: str, old: str, new: str, rank: float) -> Held:
+        start = text.index(old)
+        edit = SourceEdit(Path(file), Rewrite(start, start + len(old), new, "terms"), rank, FINDING)
+        return of_text(edit, text)
+
+    helper = changed("common.h", HELPER, "W / 2", "W", 1.0)
+    call = changed("kernel.hip", CALLER, old, new, 2.0)
+    assert helper.within == "largest"
+    assert leading(helper, call)[0] == (new if call_first else "W")
+
+
+def test_a_word_beside_a_call_is_none_of_the_call() -> None:
+    start = CALLER.rindex("x;")
+    beside = SourceEdit(Path("kernel.hip"), Rewrite(start, start + 1, "y", "names"), 2.0, FINDING)
+    assert of_text(beside, CALLER).called == frozenset()
