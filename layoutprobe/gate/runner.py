@@ -299,7 +299,7 @@ class KernelRunner:
             fault=fault,
             astray=tuple(astray.errors.values()),
             unmade=self._unmade(ready.held) if ready.chained and ready.failed is None else {},
-            handed=self._handed(ready.held) if ready.chained and ready.failed is None else {},
+            handed=self._handed(ready.start, ready.held) if ready.chained and ready.failed is None else {},
         )
 
     def _deadline(self, spec: RunSpec, besides: Observer | None) -> Deadline:
@@ -330,12 +330,12 @@ class KernelRunner:
                 found[name] = _frozen(buffer.load(contents(known, buffer.element.storage)))
         return found
 
-    def _handed(self, held: Held) -> dict[str, NDArray[Any]]:
-        """What launches before have left in what they store."""
+    def _handed(self, start: Held, held: Held) -> dict[str, NDArray[Any]]:
+        """What launches before have left in what they store, where it held something before: else it is an input."""
         return {
             name: _frozen(buffer.load(contents(held[name], buffer.element.storage)))
             for name, buffer in self.binding.buffers.items()
-            if buffer.argument.made and not undefined_bits(held[name]).any()
+            if buffer.argument.made and all(_is_set(one[name], start[name]) for one in (start, held))
         }
 
     def _unmade(self, held: Held) -> dict[str, NDArray[np.bool_]]:

@@ -87,12 +87,8 @@ def given_too_early(subject: Subject, runs: Sequence[Comparison]) -> str:
     """
     if not isinstance(subject.contract, Reference) or subject.reference is None:
         return ""
-    asked = _Asked(subject, runs)
-    made = recorded_for(subject, runs[0].spec).handed
-    given = reference_of(recorded_for(subject, runs[0].spec))
-    return next(
-        (name for name in made if name in given and _holds(asked, {name: (_HANDED + name, np.copy)})), ""
-    )
+    asked, made = _Asked(subject, runs), recorded_for(subject, runs[0].spec).handed
+    return next((name for name in made if _holds(asked, {name: (_HANDED + name, np.copy)})), "")
 
 
 _HANDED = "handed "

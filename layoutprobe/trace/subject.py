@@ -89,7 +89,8 @@ class Recorded(Struct, frozen=True, eq=False):
             what was seen until there.
         astray: accesses outside of every buffer, one of each instruction, behind which the run went on.
         unmade: argument -> elements that launches before were to store, and have not; only those that have any.
-        handed: argument -> logical tensor that launches before have left in it, where all of it is defined.
+        handed: argument -> logical tensor that launches before have left in it, where it held something before them
+            all, which `inputs` has.
     """
 
     spec: RunSpec

@@ -189,12 +189,15 @@ def between_steps(
     """
     unit = max((2.0 ** -element_type(kind).precision for kind in kinds), default=0.0)
     for c in compared:
-        explained = _are_few(c) and _explained(subject, inputs, c, _LONGER * _UNIT, _SEVERAL)
+        explained = _are_few(c, _FEW) and _explained(subject, inputs, c, _LONGER * _UNIT, _SEVERAL)
         explained = explained or (unit > 0 and _are_single(c) and _explained(subject, inputs, c, unit))
+        yield _let_off(c) if explained else c
+
+
+def _let_off(c: Comparison) -> Comparison:
+    with np.errstate(invalid="ignore"):
         off = np.abs(c.observed - c.expected)
-        yield (
-            replace(c, bound=np.where(c.wrong, off, c.bound), between=int(c.wrong.sum())) if explained else c
-        )
+    return replace(c, bound=np.where(c.wrong, off, c.bound), between=int(c.wrong.sum()))
 
 
 def _explained(
@@ -209,15 +212,15 @@ def _explained(
         return bool((np.abs(c.observed - c.expected) <= times * reach)[c.wrong].all())
 
 
-def _are_few(c: Comparison) -> bool:
+def _are_few(c: Comparison, share: float) -> bool:
     """What is wrong are few elements of many: a reference that rounds to 16 bits itself has jumps, and what f32
     rounds otherwise lands on another side of them."""
-    return element_type(c.dtype).is_float and 0 < c.wrong.mean() <= _FEW and not c.undefined.any()
+    return element_type(c.dtype).is_float and 0 < c.wrong.mean() <= share and not c.undefined.any()
 
 
 def _are_single(c: Comparison) -> bool:
     """What is wrong is little, and of few elements."""
-    if not element_type(c.dtype).is_float or not 0 < c.wrong.mean() <= _SINGLE or c.undefined.any():
+    if not _are_few(c, _SINGLE):
         return False
     with np.errstate(invalid="ignore"):
         return bool((np.abs(c.observed - c.expected) <= _LITTLE * c.bound)[c.wrong].all())
