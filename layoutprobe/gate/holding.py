@@ -191,8 +191,7 @@ def _calls_around(source: Source, offset: int) -> frozenset[str]:
     """Functions in whose calls a place of the text lies."""
     at = source.token_at(offset)
     within = source.around(at) if source.tokens else range(0)
-    spans = ((name, span) for name, _ in source.calls(within) for span in source.calls_of(name))
-    return frozenset(name for name, span in spans if at in span)
+    return frozenset(name for name, call in source.whole_calls(within) if at in call)
 
 
 _WORD = re.compile(r"[\w.]+")

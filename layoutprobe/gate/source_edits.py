@@ -70,12 +70,6 @@ class SourceEdit(Struct, frozen=True):
         return self.file, self.rewrite.start, self.rewrite.end, self.rewrite.text
 
 
-def _span(source: Source, within: range) -> range:
-    """Where tokens stand in the text."""
-    last = max(within.stop - 1, within.start)
-    return range(source.tokens[within.start].start, source.tokens[last].end)
-
-
 class SourceEdits:
     """Those of one kernel."""
 
@@ -142,10 +136,10 @@ class SourceEdits:
         """Those of the statement of one of them, and of calls of its function."""
         source = self.sources[edit.file]
         at = source.token_at(edit.rewrite.start)
-        within = {edit.file: [_span(source, source.around(at))]}
+        within = {edit.file: [source.span(source.around(at))]}
         if name := function_name(source, at):
             for file, other in self.sources.items():
-                within.setdefault(file, []).extend(_span(other, call) for call in other.calls_of(name))
+                within.setdefault(file, []).extend(map(other.span, other.calls_of(name)))
         for one in edits:
             if any(one.rewrite.start in span for span in within.get(one.file, ())):
                 yield one

@@ -335,7 +335,7 @@ def _same(spot: Spot, one: Rewrite) -> list[Rewrite]:
         if at in starts:
             found.append(replace(one, start=at, end=at + len(text)))
         at += len(text)
-    within = range(tokens[spot.within.start].start, tokens[spot.within.stop - 1].end)
+    within = spot.source.span(spot.within)
     return found if any(other.start not in within for other in found) else []
 
 
@@ -379,7 +379,7 @@ def _head_of_loop(spot: Spot) -> range:
     source, opened = spot.source, spot.within.start + 1
     if source.word(spot.within.start) != "for" or opened not in source.partner:
         return range(0)
-    return range(source.tokens[opened].start, source.tokens[source.partner[opened]].end)
+    return source.span(range(opened, source.partner[opened] + 1))
 
 
 def _has(text: str, name: str) -> int:

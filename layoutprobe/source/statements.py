@@ -113,6 +113,11 @@ class Source:
         """Where a column of a line stands in the text."""
         return self._starts[min(line, len(self._starts)) - 1] + column - 1
 
+    def span(self, within: range) -> range:
+        """Where some tokens stand in the text; the first of them where there are none."""
+        last = max(within.stop - 1, within.start)
+        return range(self.tokens[within.start].start, self.tokens[last].end)
+
     def token_at(self, offset: int) -> int:
         """The first token that ends at a place in the text, or behind it; the last one where none does."""
         return min(bisect_left(self.tokens, offset, key=lambda token: token.end), len(self.tokens) - 1)
@@ -203,12 +208,17 @@ class Source:
 
     def calls_of(self, name: str) -> Iterator[range]:
         """Tokens of each call of a function, from its name to the closing bracket."""
-        for called, opened in self.calls(range(len(self.tokens))):
+        for called, span in self.whole_calls(range(len(self.tokens))):
             if called == name:
-                first = opened - 1
-                while self.tokens[first].text != name:  # behind it may stand arguments of a template
-                    first -= 1
-                yield range(first, self.partner[opened] + 1)
+                yield span
+
+    def whole_calls(self, within: range) -> Iterator[tuple[str, range]]:
+        """Each call that opens in some tokens: its name, and its tokens from that to the closing bracket."""
+        for name, opened in self.calls(within):
+            first = opened - 1
+            while self.tokens[first].text != name:  # behind it may stand arguments of a template
+                first -= 1
+            yield name, range(first, self.partner[opened] + 1)
 
     def calls(self, within: range) -> Iterator[tuple[str, int]]:
         """Name and opening bracket of each call; a parameter list looks like one."""
